@@ -1,0 +1,40 @@
+"""The errors a person can meet. Each message says what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+
+class VastsumError(Exception):
+    """Base of every error raised on purpose. Its text is a whole sentence for a person; the command line prints it as it is."""
+
+    def __init__(self, where: object, problem: str, remedy: str = "") -> None:
+        self.where = str(where)
+        self.problem = problem
+        self.remedy = remedy
+        super().__init__(f"{self.where}: {problem}" + (f"; {remedy}" if remedy else ""))
+
+
+class DataError(VastsumError):
+    """A benchmark file, split file or annotation table that cannot be used."""
+
+
+class ConfigError(VastsumError):
+    """A setting that does not exist or does not make sense."""
+
+
+class CheckpointError(VastsumError):
+    """A run folder, checkpoint or model file that cannot be used."""
+
+
+class VideoError(VastsumError):
+    """A video that cannot be read or written."""
+
+
+class OutputError(VastsumError):
+    """A place that cannot be written to."""
+
+
+class MissingExtraError(VastsumError):
+    """A part of the program whose optional dependencies are not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(package, "this Python package is not installed", f'run: pip install "vastsum[{extra}]"')

@@ -1,0 +1,61 @@
+"""The few values that travel between rooms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """A video's timeline cut into segments, and the picks (sampled frames) that lie on it.
+
+    `bounds` holds inclusive [start, end] frame indices: contiguous, disjoint, covering 0 … n_frames − 1.
+    `picks` are the strictly increasing frame indices whose features a scorer sees.
+    """
+
+    bounds: IntArray  # (M, 2)
+    picks: IntArray  # (T,)
+    n_frames: int
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """ℓ_k, in frames of the original timeline."""
+        return self.bounds[:, 1] - self.bounds[:, 0] + 1  # (M,)
+
+    @cached_property
+    def ids(self) -> IntArray:
+        """s_t: the segment each pick lies in."""
+        return np.searchsorted(self.bounds[:, 1], self.picks, side="left").astype(np.int64)  # (T,)
+
+    @cached_property
+    def first_picks(self) -> IntArray:
+        """The pick in force where each segment starts: the last one at or before its first frame (the first pick if none is)."""
+        return np.maximum(np.searchsorted(self.picks, self.bounds[:, 0], side="right") - 1, 0).astype(np.int64)  # (M,)
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Importance of each pick and the standard deviation that goes with it, in the same unit."""
+
+    mean: FloatArray  # (T,)
+    std: FloatArray  # (T,)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Which segments make the summary, and the importance each was judged by."""
+
+    chosen: BoolArray  # (M,)
+    importance: FloatArray  # (M,)
+    budget_frames: int
