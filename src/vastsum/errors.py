@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class VastsumError(Exception):
-    """Base of every error raised on purpose. Its text is a whole sentence for a person; the command line prints it as it is."""
+    """Base of every error raised on purpose. Its text is written for a person; the command line prints it as it is."""
 
     def __init__(self, where: object, problem: str, remedy: str = "") -> None:
         self.where = str(where)

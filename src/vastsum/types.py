@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.floating]
+FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
@@ -40,7 +41,7 @@ class Segments:
 
     @cached_property
     def first_picks(self) -> IntArray:
-        """The pick in force where each segment starts: the last one at or before its first frame (the first pick if none is)."""
+        """The pick in force where each segment starts: the last one at or before it, or else the first of all."""
         return np.maximum(np.searchsorted(self.picks, self.bounds[:, 0], side="right") - 1, 0).astype(np.int64)  # (M,)
 
 

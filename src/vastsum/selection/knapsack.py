@@ -59,10 +59,8 @@ def _settle(values: FloatArray, weights: IntArray, capacity: int) -> tuple[BoolA
     reached = np.where(within, values_by_density, 0.0).sum(axis=1, keepdims=True)
     left = capacity - np.where(within, weights_by_density, 0).sum(axis=1, keepdims=True)
     first_out = np.minimum(within.sum(axis=1, keepdims=True), values.shape[1] - 1)
-    all_in = within.all(axis=1, keepdims=True)
-    price = np.where(
-        all_in, 0.0, np.maximum(np.take_along_axis(values_by_density / weights_by_density, first_out, 1), 0.0)
-    )
+    density_first_out = np.take_along_axis(values_by_density / weights_by_density, first_out, axis=1)
+    price = np.where(within.all(axis=1, keepdims=True), 0.0, np.maximum(density_first_out, 0.0))
     upper = reached + left * price
     # A better whole solution settles more: also fill what is left with the best single later item that fits.
     spare = np.where(~within & (weights_by_density <= left), values_by_density, 0.0).max(axis=1, keepdims=True)
@@ -75,7 +73,7 @@ def _settle(values: FloatArray, weights: IntArray, capacity: int) -> tuple[BoolA
 
 
 def _solve(values: FloatArray, weights: IntArray, capacity: int) -> BoolArray:
-    """Dynamic program: best[c] is the highest value within capacity c; each item is one vectorised pass over capacities.
+    """Dynamic program: best[c] is the highest value within capacity c; an item is one vectorised pass over capacities.
 
     A pass covers only the capacities that matter: below `capacity` minus the weight of all later items, nothing is read
     again.

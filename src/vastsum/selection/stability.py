@@ -17,7 +17,7 @@ def perturbed_choices(
     draws: int,
     rng: np.random.Generator,
 ) -> BoolArray:
-    """Knapsack solutions for `draws` copies of `values` with Gaussian noise of standard deviation `noise` (scalar or a segment)."""
+    """Knapsack solutions for `draws` noisy copies of `values`; `noise` is a standard deviation, scalar or (M,)."""
     perturbed = values + noise * rng.standard_normal((draws, len(values)))
     return knapsack(perturbed, weights, capacity)  # (R, M)
 

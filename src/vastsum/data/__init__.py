@@ -1,0 +1,17 @@
+"""Benchmark files, splits, and a generator of synthetic ones."""
+
+from vastsum.data.benchmark import BenchmarkVideo, Dataset, Kind, Problem, inspect_file, load_dataset
+from vastsum.data.splits import Split, load_splits
+from vastsum.data.synthetic import make_synthetic
+
+__all__ = [
+    "BenchmarkVideo",
+    "Dataset",
+    "Kind",
+    "Problem",
+    "Split",
+    "inspect_file",
+    "load_dataset",
+    "load_splits",
+    "make_synthetic",
+]

@@ -1,0 +1,1 @@
+"""Vectors and segments in, importance and its uncertainty out."""

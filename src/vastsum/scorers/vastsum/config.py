@@ -1,0 +1,79 @@
+"""Sizes of the network and settings of the losses, named after the paper's symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vastsum.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """Section IV-C and IV-D. `feature_width` is set from the data."""
+
+    feature_width: int = 1024  # D
+    width: int = 256  # d
+    layers: int = 2  # L, segment transformer layers
+    heads: int = 8  # H
+    conv_layers: int = 2  # L_c
+    kernel_size: int = 9  # picks seen by one depthwise convolution
+    latent_width: int = 16  # d_z
+    head_width: int = 128  # hidden units of the importance head
+    positions: int = 1024  # learned positions; longer videos stretch them
+    temperature: float = 1.0  # T_s
+    dropout: float = 0.6
+    input_dropout: float = 0.5
+    gated_residual: bool = False  # ablation: + gated residual modules
+    cnn_attention: bool = False  # ablation: + CSTA-style attention block
+
+    def __post_init__(self) -> None:
+        _require(
+            "network", self, positive=("feature_width", "width", "heads", "latent_width", "head_width", "temperature")
+        )
+        _require("network", self, not_negative=("layers", "conv_layers", "dropout", "input_dropout"))
+        if self.width % self.heads:
+            raise ConfigError(
+                "network.width", f"{self.width} is not a multiple of {self.heads} heads", "change one of them"
+            )
+        if self.kernel_size < 1 or self.kernel_size % 2 == 0:
+            raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
+        if self.positions < 2:
+            raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
+        for name in ("dropout", "input_dropout"):
+            if getattr(self, name) >= 1:
+                raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """Section IV-F. Warm-ups are in epochs; a weight grows linearly from 0 to its value over them."""
+
+    softmin_temperature: float = 0.05  # τ_sm
+    rank_weight: float = 1.0  # λ_rank
+    rank_margin: float = 0.1  # m
+    rank_pairs: int = 2048  # pairs sampled a video
+    rank_warmup: int = 5
+    stability_weight: float = 0.1  # λ_stab
+    stability_margin: float = 0.05  # m_s
+    stability_noise: float = 0.02  # σ
+    stability_draws: int = 8  # R
+    stability_warmup: int = 10
+    kl_weight: float = 1e-3  # λ_kl
+    kl_warmup: int = 10
+    variance_floor: float = 1e-6  # ϵ of the Gaussian likelihood
+
+    def __post_init__(self) -> None:
+        _require("loss", self, positive=("softmin_temperature", "rank_pairs", "stability_draws", "variance_floor"))
+        names = [f"{loss}_{part}" for loss in ("rank", "stability", "kl") for part in ("weight", "warmup")]
+        _require("loss", self, not_negative=(*names, "rank_margin", "stability_margin", "stability_noise"))
+
+
+def _require(
+    section: str, config: object, *, positive: tuple[str, ...] = (), not_negative: tuple[str, ...] = ()
+) -> None:
+    for name in positive:
+        if not getattr(config, name) > 0:
+            raise ConfigError(f"{section}.{name}", f"{getattr(config, name)} is not positive", "use a number above 0")
+    for name in not_negative:
+        if not getattr(config, name) >= 0:
+            raise ConfigError(f"{section}.{name}", f"{getattr(config, name)} is negative", "use 0 or more")
