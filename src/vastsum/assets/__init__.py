@@ -1,0 +1,23 @@
+"""Embedded weights and their licences, read whole and checked against the checksums written when they were made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib.resources import files
+
+from vastsum.errors import CheckpointError
+
+CHECKSUMS = "checksums.json"
+
+
+def read_asset(name: str) -> bytes:
+    """The bytes of an embedded file, or a CheckpointError when it is absent or not the one this version came with."""
+    folder = files(__name__)
+    expected = json.loads(folder.joinpath(CHECKSUMS).read_text(encoding="utf-8")).get(name)
+    if expected is None or not folder.joinpath(name).is_file():
+        raise CheckpointError(f"vastsum/assets/{name}", "the embedded weights are missing", "reinstall vastsum")
+    data = folder.joinpath(name).read_bytes()
+    if hashlib.sha256(data).hexdigest() != expected:
+        raise CheckpointError(f"vastsum/assets/{name}", "the embedded weights are damaged", "reinstall vastsum")
+    return data
