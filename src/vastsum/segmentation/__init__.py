@@ -1,0 +1,25 @@
+"""Vectors in, segments out: kernel temporal segmentation and what may stand in its place."""
+
+from vastsum.segmentation.kts import kernel_cuts
+from vastsum.segmentation.segmenters import (
+    DEFAULT_SEGMENTER,
+    DEFAULT_STRENGTH,
+    SEGMENTERS,
+    KernelSegmenter,
+    Segmenter,
+    UniformSegmenter,
+)
+from vastsum.segmentation.timeline import MIN_SEGMENT_S, max_segment_s, segment
+
+__all__ = [
+    "DEFAULT_SEGMENTER",
+    "DEFAULT_STRENGTH",
+    "MIN_SEGMENT_S",
+    "SEGMENTERS",
+    "KernelSegmenter",
+    "Segmenter",
+    "UniformSegmenter",
+    "kernel_cuts",
+    "max_segment_s",
+    "segment",
+]

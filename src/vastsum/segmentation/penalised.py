@@ -1,0 +1,85 @@
+"""The cuts that minimise scatter + β · (number of cuts), for given β: optimal partitioning with PELT's pruning.
+
+`ruptures` does this in C, evaluating one kernel value after another. On a video that keeps changing that is quick, but
+through a still stretch nothing can be pruned and its time is quadratic: 9 s for one β on half a still hour, an hour on
+ten hours (2 picks a second, 1280-D). So ruptures takes the short videos, where even the worst case is hundredths of a
+second, and `blocked_cuts` the long ones: the same recursion, but with the kernel values of a block of picks at a time
+from one matrix product, shared by all β. Neither holds more than a band of the T×T kernel, and both are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from ruptures.detection import KernelCPD
+
+from vastsum.segmentation.scatter import Doubles
+from vastsum.types import IntArray
+
+RUPTURES_UP_TO = 300  # picks
+BLOCK = 64  # picks
+
+
+def penalised_cuts(vectors: Doubles, betas: Sequence[float]) -> list[IntArray]:
+    """For each β > 0, the optimal cuts (the picks that start a new segment), increasing."""
+    if len(vectors) < 2:
+        return [np.zeros(0, dtype=np.int64) for _ in betas]
+    if len(vectors) <= RUPTURES_UP_TO:
+        return ruptures_cuts(vectors, betas)
+    return blocked_cuts(vectors, betas)
+
+
+def ruptures_cuts(vectors: Doubles, betas: Sequence[float]) -> list[IntArray]:
+    detector = KernelCPD(kernel="linear", min_size=1).fit(vectors)
+    return [np.asarray(detector.predict(pen=beta)[:-1], dtype=np.int64) for beta in betas]
+
+
+def blocked_cuts(vectors: Doubles, betas: Sequence[float], block: int = BLOCK) -> list[IntArray]:
+    """V(t) = min_s V(s) + scatter(s … t−1) + β, from left to right; a start s that cannot win again is forgotten."""
+    n = len(vectors)
+    penalty = np.asarray(betas, dtype=np.float64)  # (B,)
+    squares = np.einsum("td,td->t", vectors, vectors)
+    energy = np.concatenate([[0.0], np.cumsum(squares)])  # Σ |x|² before t
+    best = np.zeros((len(penalty), n + 1))  # V
+    last_start = np.zeros((len(penalty), n + 1), dtype=np.int64)
+    first = 0  # the oldest start that may still win, for any β
+    sums = np.zeros(0)  # |Σ x|² from each start in first … t−1 up to t
+    for t0 in range(0, n, block):
+        t1 = min(t0 + block, n)
+        costs, sums = _block_costs(vectors, squares, energy, sums, first, t0, t1)  # (t1 − t0, t1 − first)
+        for row, t in enumerate(range(t0 + 1, t1 + 1)):
+            totals = best[:, first:t] + costs[row, : t - first]  # (B, t − first)
+            winner = totals.argmin(axis=1)
+            best[:, t] = totals[np.arange(len(penalty)), winner] + penalty
+            last_start[:, t] = winner + first
+        # PELT: cutting at t1 is at least as good as any segment from s that goes on past t1.
+        alive = np.flatnonzero((best[:, first:t1] + costs[-1] < best[:, [t1]]).any(axis=0))
+        oldest = int(alive[0]) if len(alive) else t1 - first
+        sums, first = sums[oldest:], first + oldest
+    return [_trace(starts) for starts in last_start]
+
+
+def _block_costs(
+    vectors: Doubles, squares: Doubles, energy: Doubles, sums: Doubles, first: int, t0: int, t1: int
+) -> tuple[Doubles, Doubles]:
+    """Scatter of s … t−1 for every t in t0+1 … t1 and every start s in first … t1−1 (nonsense where s ≥ t)."""
+    kernel = vectors[t0:t1] @ vectors[first:t1].T  # (block, window)
+    starts, ends = np.arange(first, t1), np.arange(t0, t1)
+    kernel[starts > ends[:, None]] = 0.0
+    # |Σ x|² grows by 2 x_t·(x_s + … + x_t) − |x_t|² when pick t joins the segment that starts at s.
+    growth = 2 * np.cumsum(kernel[:, ::-1], axis=1)[:, ::-1] - squares[t0:t1, None]
+    growth[starts > ends[:, None]] = 0.0
+    growth[0, : len(sums)] += sums
+    squared_sums = np.cumsum(growth, axis=0, out=growth)  # (block, window)
+    sizes = np.maximum(ends[:, None] + 1 - starts, 1)
+    return energy[t0 + 1 : t1 + 1, None] - energy[first:t1] - squared_sums / sizes, squared_sums[-1].copy()
+
+
+def _trace(last_start: IntArray) -> IntArray:
+    cuts = []
+    t = int(last_start[-1])
+    while t > 0:
+        cuts.append(t)
+        t = int(last_start[t])
+    return np.asarray(cuts[::-1], dtype=np.int64)

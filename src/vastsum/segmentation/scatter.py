@@ -1,0 +1,35 @@
+"""Within-segment scatter, the cost that kernel temporal segmentation minimises for the linear kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vastsum.types import FloatArray, IntArray
+
+Doubles = NDArray[np.float64]
+
+
+def centred(features: FloatArray) -> Doubles:
+    """The same vectors about their mean, in double: scatter is unchanged and far less is lost to rounding."""
+    vectors = np.asarray(features, dtype=np.float64)
+    return vectors - vectors.mean(axis=0)  # (T, D)
+
+
+def segment_sums(features: FloatArray, cuts: IntArray) -> Doubles:
+    """Sum of the vectors of each segment; a cut is the index of the pick that starts a new one."""
+    starts = np.concatenate([[0], cuts]).astype(np.int64)
+    return np.add.reduceat(features, starts, axis=0, dtype=np.float64)  # (M, D)
+
+
+def segment_sizes(n_picks: int, cuts: IntArray) -> IntArray:
+    return np.diff(np.concatenate([[0], cuts, [n_picks]])).astype(np.int64)  # (M,)
+
+
+def scatter(vectors: Doubles, cuts: IntArray) -> float:
+    """Σ_k Σ_{t in k} |x_t − μ_k|², as Σ|x_t|² − Σ_k |Σ_{t in k} x_t|² / size_k."""
+    sums = segment_sums(vectors, cuts)
+    within = np.einsum("td,td->", vectors, vectors) - np.sum(
+        np.einsum("kd,kd->k", sums, sums) / segment_sizes(len(vectors), cuts)
+    )
+    return max(float(within), 0.0)
