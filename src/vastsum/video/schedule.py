@@ -1,0 +1,167 @@
+"""Which frames of a video are sampled, and which packets must be decoded for that."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from vastsum.video.source import VideoPacket, is_shown
+from vastsum.video.timeline import TimelineBuilder
+
+_MAX_WAITING_PACKETS = 512
+_MAX_WAITING_BYTES = 32 * 2**20
+
+
+class Chooser(Protocol):
+    def wants(self, index: int, since: int, until: int) -> bool:
+        """Whether to sample a frame that is on screen from `since` until `until`, counted from the first frame."""
+
+
+@dataclass(frozen=True)
+class EveryNth:
+    n: int
+
+    def wants(self, index: int, since: int, until: int) -> bool:  # noqa: ARG002
+        return index % self.n == 0
+
+
+class OnScreenAt:
+    """The frame on screen at each multiple of 1 / fps."""
+
+    def __init__(self, fps: float, time_base: Fraction) -> None:
+        # In whole numbers: a float would put samples that fall on a frame's very start on the frame before.
+        step = 1 / (Fraction(fps).limit_denominator(1_000_000) * time_base)
+        self._step, self._unit = step.numerator, step.denominator
+
+    def wants(self, index: int, since: int, until: int) -> bool:  # noqa: ARG002
+        next_sample = -(-since * self._unit // self._step) * self._step
+        return next_sample < until * self._unit
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A packet held back until it is clear what depends on it."""
+
+    packet: VideoPacket
+    pts: int
+    shown: bool
+    sampled: bool = False
+
+
+class Schedule:
+    """Looks a little ahead in the packets, and gives those to decode.
+
+    A packet is left out when no sampled frame follows it, in decoding order, before the next key frame, where decoding
+    starts afresh. Leading frames, which are decoded after that key frame but shown before it, may still depend on what
+    came before, so packets before a key frame wait until the first frame shown after it.
+    """
+
+    def __init__(
+        self, builder: TimelineBuilder, chooser: Chooser, *, keyframes_only: bool = False, decode_all: bool = False
+    ) -> None:
+        self.sampled: deque[tuple[int, int]] = deque()  # (PTS, index) of the frames to sample, in order
+        self._builder = builder
+        self._chooser = chooser
+        self._keyframes_only = keyframes_only
+        self._decode_all = decode_all
+        self._keyframe_pts: set[int] = set()
+        self._first_pts: int | None = None
+        self._candidate: tuple[int, int] | None = None  # (index, PTS) of a frame whose end on screen is not yet known
+        self._judged_pts = -(2**62)
+        self._wanted: set[int] = set()
+        self._window: list[Waiting] = []
+        self._window_bytes = 0
+        self._n_judged = 0  # of the packets in the window
+        self._restart: int | None = None  # a key frame in the window whose leading frames may not all be judged
+
+    def add(self, packet: VideoPacket) -> Iterator[Waiting]:
+        """Take in one packet; give those that are due for decoding."""
+        pts = packet.pts
+        assert pts is not None
+        shown = is_shown(packet)
+        if packet.is_keyframe or not self._keyframes_only:
+            self._window.append(Waiting(packet, pts, shown))
+            self._window_bytes += packet.size
+        if self._keyframes_only and packet.is_keyframe and shown:
+            self._keyframe_pts.add(pts)
+        for index, settled_pts in self._builder.add(packet):
+            self._judge_before(index, settled_pts)
+        yield from self._due()
+
+    def finish(self) -> Iterator[Waiting]:
+        """What is still due when no packet is left."""
+        for index, settled_pts in self._builder.finish():
+            self._judge_before(index, settled_pts)
+        if self._candidate is not None:
+            self._judge(self._candidate[1] + self._builder.last_frame_duration())
+        self._judged_pts = 2**62
+        yield from self._due()
+        yield from self._start_afresh()
+
+    def _judge_before(self, index: int, pts: int) -> None:
+        """A frame has found its place; that tells until when the one before it is on screen."""
+        if self._first_pts is None:
+            self._first_pts = pts
+        if self._keyframes_only:
+            if pts not in self._keyframe_pts:
+                return
+            self._keyframe_pts.remove(pts)
+        self._judge(pts)
+        self._candidate = (index, pts)
+
+    def _judge(self, until_pts: int) -> None:
+        if self._candidate is None or self._first_pts is None:
+            return
+        index, pts = self._candidate
+        if self._chooser.wants(index, pts - self._first_pts, until_pts - self._first_pts):
+            self.sampled.append((pts, index))
+            self._wanted.add(pts)
+        self._judged_pts = pts
+
+    def _due(self) -> Iterator[Waiting]:
+        while self._n_judged < len(self._window):
+            waiting = self._window[self._n_judged]
+            if waiting.shown and waiting.pts > self._judged_pts:
+                break
+            self._n_judged += 1
+            if waiting.shown and waiting.pts in self._wanted:
+                self._wanted.remove(waiting.pts)
+                waiting.sampled = True
+            yield from self._due_after(waiting)
+        if len(self._window) > _MAX_WAITING_PACKETS or self._window_bytes > _MAX_WAITING_BYTES:
+            yield from self._take(self._n_judged)
+
+    def _due_after(self, judged: Waiting) -> Iterator[Waiting]:
+        """What becomes due, or superfluous, now that one more packet is judged."""
+        if self._decode_all:
+            yield from self._take(self._n_judged)
+        elif self._keyframes_only:
+            yield from [waiting for waiting in self._take(self._n_judged) if waiting.sampled]
+        elif judged.packet.is_keyframe:
+            yield from self._start_afresh()
+            self._restart = self._n_judged - 1
+        else:
+            if self._restart is not None and judged.pts > self._window[self._restart].pts:
+                yield from self._start_afresh()
+            if judged.sampled:
+                yield from self._take(self._n_judged)
+
+    def _start_afresh(self) -> Iterator[Waiting]:
+        """Nothing sampled depends on what is before the last key frame: leave it out."""
+        if self._restart is None:
+            return
+        self._take(self._restart)
+        if self._window[0].sampled:
+            yield from self._take(1)
+        self._restart = None
+
+    def _take(self, n: int) -> list[Waiting]:
+        taken = self._window[:n]
+        del self._window[:n]
+        self._window_bytes -= sum(waiting.packet.size for waiting in taken)
+        self._n_judged -= n
+        self._restart = None
+        return taken

@@ -1,0 +1,238 @@
+"""An open video file: the stream to watch, its packets, and how its frames are meant to be shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+import av
+import numpy as np
+from av.codec.context import ThreadType
+from av.container import InputContainer
+from av.error import FFmpegError
+from av.packet import Packet
+from av.stream import Discard, Disposition
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+from numpy.typing import NDArray
+
+from vastsum.errors import VideoError
+
+UInt8Array = NDArray[np.uint8]
+VideoPacket: TypeAlias = "Packet[VideoStream]"
+
+# FFmpeg opens these as if they were films: pictures, and text drawn as on a terminal.
+_NOT_VIDEO_FORMATS = {"image2", "tty", "ico"}
+_PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
+_NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
+_DEFAULT_RATE = Fraction(25)
+_MAX_REASONABLE_RATE = 1000
+_MAX_DECODING_THREADS = 16
+_REPAIR = "check that the file plays elsewhere, or copy it again from where it came from"
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """How a decoded picture is turned to be shown: first transposed, then mirrored."""
+
+    transpose: bool = False
+    flip_x: bool = False
+    flip_y: bool = False
+
+    @classmethod
+    def of(cls, frame: VideoFrame) -> Orientation:
+        """From the display matrix, of which players honour quarter turns and mirrors only."""
+        side_data: Any = frame.side_data
+        matrix = side_data.get("DISPLAYMATRIX")
+        if matrix is None:
+            return cls()
+        # A point (p, q) of the picture is shown at (a p + c q, b p + d q).
+        a, b, _, c, d = (int(v) for v in np.frombuffer(bytes(matrix), np.int32)[:5])
+        if abs(a) + abs(d) >= abs(b) + abs(c):
+            return cls(False, a < 0, d < 0)
+        return cls(True, c < 0, b < 0)
+
+    @property
+    def rotation(self) -> int:
+        """Clockwise degrees; of a mirrored picture, those left after the mirroring."""
+        if self.transpose:
+            return 90 if self.flip_x else 270
+        return 180 if self.flip_y else 0
+
+    def shown_size(self, width: int, height: int) -> tuple[int, int]:
+        return (height, width) if self.transpose else (width, height)
+
+    def apply(self, picture: UInt8Array) -> UInt8Array:
+        if self.transpose:
+            picture = picture.swapaxes(0, 1)
+        if self.flip_x:
+            picture = picture[:, ::-1]
+        if self.flip_y:
+            picture = picture[::-1]
+        return np.ascontiguousarray(picture)
+
+
+class Source:
+    """A video opened for reading. Use it in a `with` block; it belongs to one thread at a time."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, threads: int = 0, decoder_options: dict[str, str] | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.read_errors = 0
+        self._threads = threads or min(os.cpu_count() or 1, _MAX_DECODING_THREADS)
+        self._decoder_options = decoder_options or {}
+        self._n_stamped = 0
+        self._attach()
+        # Frames of streams without usable timestamps are counted from the start instead.
+        self.untimed = _is_untimed(self.container, self.stream)
+        self.rate = _plausible_rate(self.stream, self.untimed)
+        self.time_base = 1 / self.rate if self.untimed else self.stream.time_base or Fraction(1, 90_000)
+
+    def _attach(self) -> None:
+        self.container = _open(self.path)
+        try:
+            self.stream = _best_video_stream(self.path, self.container)
+        except VideoError:
+            self.container.close()
+            raise
+        for other in self.container.streams:
+            if other.index != self.stream.index:
+                other.discard = Discard.all
+        self.context = self.stream.codec_context
+        self.context.thread_type = ThreadType.AUTO
+        self.context.thread_count = self._threads
+        self.context.options = self._decoder_options
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.container.close()
+
+    def packets(self) -> Iterator[VideoPacket]:
+        """The packets of the video stream in decoding order, read on over damaged places; each has a PTS."""
+        n_read = 0
+        errors_in_a_row = 0
+        last_pts: int | None = None
+        while True:
+            try:
+                for packet in self.container.demux(self.stream):
+                    if not packet.size:
+                        return
+                    errors_in_a_row = 0
+                    if self.untimed:
+                        packet.pts = packet.dts = n_read
+                    elif packet.pts is None:
+                        packet.pts = packet.dts if packet.dts is not None else self._after(last_pts)
+                    last_pts = packet.pts
+                    n_read += 1
+                    yield packet
+                return
+            except FFmpegError:
+                self.read_errors += 1
+                errors_in_a_row += 1
+                if errors_in_a_row > 3:
+                    return
+
+    def _after(self, pts: int | None) -> int:
+        return 0 if pts is None else pts + max(1, round(1 / self.rate / self.time_base))
+
+    def decode(self, packet: VideoPacket | None) -> list[VideoFrame]:
+        """The frames a packet completes (None: those still inside the decoder), in order of presentation."""
+        frames = self.context.decode(packet)
+        for frame in frames:
+            if self.untimed:
+                frame.pts = self._n_stamped
+                self._n_stamped += 1
+        return [frame for frame in frames if frame.pts is not None]
+
+    def seek(self, pts: int) -> None:
+        """Go to the key frame at or before `pts`; where the file cannot, go to its start."""
+        if self.untimed:
+            self.rewind()
+            return
+        try:
+            self.container.seek(pts, stream=self.stream, backward=True)
+        except FFmpegError:
+            self.rewind()
+
+    def rewind(self) -> None:
+        """Start over. Reopens the file, since some formats can be read but not sought in."""
+        self.container.close()
+        self._attach()
+        self._n_stamped = 0
+
+
+def _check_readable(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise VideoError(path, "this is a folder, not a video", "name a video file in it")
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise VideoError(path, "the file is empty", _REPAIR)
+    except FileNotFoundError:
+        raise VideoError(path, "no such file", "check the name and the folder") from None
+    except PermissionError:
+        raise VideoError(path, "you may not read this file", "change its permissions or copy it") from None
+    except OSError as error:
+        raise VideoError(path, f"cannot be read ({error.strerror or error})", "check the name and the disk") from None
+
+
+def _open(path: Path) -> InputContainer:
+    _check_readable(path)
+    try:
+        # "file:" keeps a colon in a name from being taken for a protocol; playlists may not reach the network.
+        options = {"protocol_whitelist": "file", "fflags": "+genpts"}
+        container = av.open(f"file:{path.absolute()}", options=options, metadata_errors="replace")
+    except FFmpegError as error:
+        problem = f"not a video that can be read ({error.strerror or error})"
+        if "moov" in str(error.log):
+            problem = "the video is cut off: its index is missing"
+        raise VideoError(path, problem, _REPAIR) from None
+    if container.format.name in _NOT_VIDEO_FORMATS or container.format.name.endswith("_pipe"):
+        container.close()
+        raise VideoError(path, "this is not a video", "give a video file")
+    return container
+
+
+def _best_video_stream(path: Path, container: InputContainer) -> VideoStream:
+    moving = [s for s in container.streams.video if not s.disposition & _PICTURE_DISPOSITIONS]
+    if not moving:
+        what = "only a cover picture, no video stream" if container.streams.video else "no video stream"
+        raise VideoError(path, what, "give a file with moving pictures")
+    decodable = [s for s in moving if s.codec_context is not None]
+    if not decodable:
+        raise VideoError(path, "no decoder for its video codec", "convert it to h264 first")
+    return max(decodable, key=lambda s: (bool(s.disposition & Disposition.default), s.width * s.height, -s.index))
+
+
+def _plausible_rate(stream: VideoStream, untimed: bool) -> Fraction:
+    # Without timestamps the average is a made-up 25, and the codec's own rate all there is.
+    rates = (stream.average_rate, stream.guessed_rate, stream.base_rate)
+    for rate in (rates[1], rates[0]) if untimed else rates:
+        if rate and 0 < rate <= _MAX_REASONABLE_RATE:
+            return Fraction(rate)
+    return _DEFAULT_RATE
+
+
+def _is_untimed(container: InputContainer, stream: VideoStream) -> bool:
+    # AVI has no presentation times, and those FFmpeg makes up go wrong where these codecs reorder frames.
+    reordered_in_avi = container.format.name == "avi" and stream.codec_context.name in {"h264", "hevc"}
+    return reordered_in_avi or bool(int(container.format.flags) & _NO_TIMESTAMPS)
+
+
+def is_shown(packet: VideoPacket) -> bool:
+    """Some packets are only there to be referred to: those outside an edit list, and VP8's hidden frames."""
+    hidden = packet.stream.codec_context.name == "vp8" and not memoryview(packet)[0] & 0x10
+    return not packet.is_discard and not hidden
