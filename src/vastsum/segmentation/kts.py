@@ -18,7 +18,7 @@ from math import inf, log
 
 import numpy as np
 
-from vastsum.segmentation.penalised import penalised_cuts
+from vastsum.segmentation.penalised import solve_penalised
 from vastsum.segmentation.scatter import centred, scatter
 from vastsum.types import FloatArray, IntArray
 
@@ -76,22 +76,22 @@ class Criterion:
 
         return min(bound(m) for m in (first, last, min(max(crossing, first), last)))
 
-    def open_question(self, left: Corner, right: Corner, target: float) -> float | None:
-        """The β to solve for next if a corner between two neighbours may get below `target`, or else None."""
+    def open_questions(self, left: Corner, right: Corner, target: float) -> list[float]:
+        """The β to solve for next if a corner between two neighbours may get below `target`."""
         if right.m - left.m < 2 or left.m >= self.max_cuts:
-            return None
+            return []
         chord = (left.cost - right.cost) / (right.m - left.m)
-        if not right.most < chord < left.least:
-            return None  # the two are joined by an edge of the hull
-        if self.lower_bound(left, right) >= target:
-            return None
-        if right.m > self.max_cuts:
-            return chord
-        # The best m is optimal for β = g'(m), and lies between the two.
-        lowest, highest = self.slope(right.m - 1), self.slope(left.m + 1)
-        if highest <= right.most or lowest >= left.least:
-            return None
-        return min(max(chord, lowest), highest)
+        lowest, highest = right.most, left.least
+        if not lowest < chord < highest or self.lower_bound(left, right) >= target:
+            return []  # either the two are joined by an edge of the hull, or nothing between them is good enough
+        if right.m <= self.max_cuts:
+            # The best m is optimal for β = g'(m), and lies between the two.
+            lowest, highest = max(lowest, self.slope(right.m - 1)), min(highest, self.slope(left.m + 1))
+            if lowest > highest:
+                return []
+            chord = min(max(chord, lowest), highest)
+        # One β is enough to go on; three share a pass over the vectors and save the next one.
+        return [chord, (lowest + chord) / 2, (chord + min(highest, 2 * chord)) / 2]
 
 
 def kernel_cuts(features: FloatArray, strength: float, max_cuts: int | None = None) -> IntArray:
@@ -109,15 +109,16 @@ def kernel_cuts(features: FloatArray, strength: float, max_cuts: int | None = No
     corners = {0: Corner(none, scatter(vectors, none), inf, inf), n - 1: Corner(everywhere, 0.0, 0.0, 0.0)}
     rounding = ROUNDING * corners[0].cost
 
-    betas = [criterion.slope(n / size) for size in FIRST_SEGMENT_SIZES if size < n]
     asked: set[float] = set()
-    while betas:
-        asked.update(betas)
-        for beta, cuts in zip(betas, penalised_cuts(vectors, betas), strict=True):
-            found = corners.setdefault(len(cuts), Corner(cuts, scatter(vectors, cuts), beta, beta))
+    betas = [criterion.slope(n / size) for size in FIRST_SEGMENT_SIZES if size < n]
+    while True:
+        for beta, (cuts, cost) in zip(betas, solve_penalised(vectors, betas), strict=True):
+            found = corners.setdefault(len(cuts), Corner(cuts, cost, beta, beta))
             found.least, found.most = min(found.least, beta), max(found.most, beta)
         target = min(map(criterion.value, corners.values())) - rounding
         neighbours = pairwise(sorted(corners.values(), key=lambda corner: corner.m))
-        questions = (criterion.open_question(left, right, target) for left, right in neighbours)
-        betas = [beta for beta in questions if beta is not None and beta not in asked]
-    return min(corners.values(), key=criterion.value).cuts
+        questions = {beta for left, right in neighbours for beta in criterion.open_questions(left, right, target)}
+        asked.update(betas)
+        betas = sorted(questions - asked)
+        if not betas:
+            return min(corners.values(), key=criterion.value).cuts

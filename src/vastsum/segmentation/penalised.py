@@ -3,39 +3,46 @@
 `ruptures` does this in C, evaluating one kernel value after another. On a video that keeps changing that is quick, but
 through a still stretch nothing can be pruned and its time is quadratic: 9 s for one β on half a still hour, an hour on
 ten hours (2 picks a second, 1280-D). So ruptures takes the short videos, where even the worst case is hundredths of a
-second, and `blocked_cuts` the long ones: the same recursion, but with the kernel values of a block of picks at a time
+second, and `solve_in_blocks` the long ones: the same recursion, but with the kernel values of many picks at a time
 from one matrix product, shared by all β. Neither holds more than a band of the T×T kernel, and both are exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from ruptures.detection import KernelCPD
 
-from vastsum.segmentation.scatter import Doubles
+from vastsum.segmentation.scatter import Doubles, scatter
 from vastsum.types import IntArray
 
 RUPTURES_UP_TO = 300  # picks
 BLOCK = 64  # picks
 
 
-def penalised_cuts(vectors: Doubles, betas: Sequence[float]) -> list[IntArray]:
-    """For each β > 0, the optimal cuts (the picks that start a new segment), increasing."""
-    if len(vectors) < 2:
-        return [np.zeros(0, dtype=np.int64) for _ in betas]
+class Solution(NamedTuple):
+    """Optimal for one β: the cuts (picks that start a new segment, increasing) and the scatter they leave."""
+
+    cuts: IntArray
+    scatter: float
+
+
+def solve_penalised(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
+    """The optimum for each β > 0, of at least two vectors."""
     if len(vectors) <= RUPTURES_UP_TO:
-        return ruptures_cuts(vectors, betas)
-    return blocked_cuts(vectors, betas)
+        return solve_with_ruptures(vectors, betas)
+    return solve_in_blocks(vectors, betas)
 
 
-def ruptures_cuts(vectors: Doubles, betas: Sequence[float]) -> list[IntArray]:
+def solve_with_ruptures(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
     detector = KernelCPD(kernel="linear", min_size=1).fit(vectors)
-    return [np.asarray(detector.predict(pen=beta)[:-1], dtype=np.int64) for beta in betas]
+    all_cuts = [np.asarray(detector.predict(pen=beta)[:-1], dtype=np.int64) for beta in betas]
+    return [Solution(cuts, scatter(vectors, cuts)) for cuts in all_cuts]
 
 
-def blocked_cuts(vectors: Doubles, betas: Sequence[float], block: int = BLOCK) -> list[IntArray]:
+def solve_in_blocks(vectors: Doubles, betas: Sequence[float], block: int = BLOCK) -> list[Solution]:
     """V(t) = min_s V(s) + scatter(s … t−1) + β, from left to right; a start s that cannot win again is forgotten."""
     n = len(vectors)
     penalty = np.asarray(betas, dtype=np.float64)  # (B,)
@@ -50,14 +57,17 @@ def blocked_cuts(vectors: Doubles, betas: Sequence[float], block: int = BLOCK) -
         costs, sums = _block_costs(vectors, squares, energy, sums, first, t0, t1)  # (t1 − t0, t1 − first)
         for row, t in enumerate(range(t0 + 1, t1 + 1)):
             totals = best[:, first:t] + costs[row, : t - first]  # (B, t − first)
-            winner = totals.argmin(axis=1)
-            best[:, t] = totals[np.arange(len(penalty)), winner] + penalty
-            last_start[:, t] = winner + first
+            best[:, t] = totals.min(axis=1) + penalty
+            last_start[:, t] = totals.argmin(axis=1) + first
         # PELT: cutting at t1 is at least as good as any segment from s that goes on past t1.
         alive = np.flatnonzero((best[:, first:t1] + costs[-1] < best[:, [t1]]).any(axis=0))
         oldest = int(alive[0]) if len(alive) else t1 - first
         sums, first = sums[oldest:], first + oldest
-    return [_trace(starts) for starts in last_start]
+    all_cuts = [_trace(starts) for starts in last_start]
+    return [
+        Solution(cuts, max(total - beta * (len(cuts) + 1), 0.0))
+        for cuts, total, beta in zip(all_cuts, best[:, -1].tolist(), betas, strict=True)
+    ]
 
 
 def _block_costs(
