@@ -1,7 +1,22 @@
 """File to frames, and frames to file."""
 
+from vastsum.video.cut import Written, write_summary
+from vastsum.video.grab import grab
 from vastsum.video.probe import VideoInfo, probe
+from vastsum.video.remux import copy_suffix
 from vastsum.video.sample import Sample, Samples, sample
 from vastsum.video.timeline import Timeline, read_timeline
 
-__all__ = ["Sample", "Samples", "Timeline", "VideoInfo", "probe", "read_timeline", "sample"]
+__all__ = [
+    "Sample",
+    "Samples",
+    "Timeline",
+    "VideoInfo",
+    "Written",
+    "copy_suffix",
+    "grab",
+    "probe",
+    "read_timeline",
+    "sample",
+    "write_summary",
+]

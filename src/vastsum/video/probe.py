@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from av.error import FFmpegError
 from av.video.frame import VideoFrame
 
 from vastsum.errors import VideoError
@@ -44,10 +43,10 @@ def probe(path: str | os.PathLike[str]) -> VideoInfo:
 def first_frame(source: Source) -> VideoFrame:
     """The first frame that can be decoded, however far into a damaged file that is."""
     for packet in source.packets():
-        frames = _decode_or_nothing(source, packet)
+        frames = source.decode(packet)
         if frames:
             return frames[0]
-    frames = _decode_or_nothing(source, None)
+    frames = source.decode(None)
     if not frames:
         raise VideoError(source.path, "none of its frames can be decoded", "check that the file plays elsewhere")
     return frames[0]
@@ -64,7 +63,7 @@ def describe(source: Source, frame: VideoFrame) -> VideoInfo:
         fps=float(source.rate),
         duration_s=promised_duration_s(source),
         rotation=Orientation.of(frame).rotation,
-        codec=source.context.name,
+        codec=source.codec,
         container=container.format.name,
         n_audio_streams=sum(s.codec_context is not None for s in container.streams.audio),
         warnings=(f"the largest of {len(others) + 1} video streams is used",) if others else (),
@@ -81,10 +80,3 @@ def pixel_aspect(source: Source) -> Fraction:
     """Width over height of one stored pixel."""
     aspect = source.stream.sample_aspect_ratio
     return Fraction(aspect) if aspect else Fraction(1)
-
-
-def _decode_or_nothing(source: Source, packet: object) -> list[VideoFrame]:
-    try:
-        return source.decode(packet)  # type: ignore[arg-type]
-    except FFmpegError:
-        return []

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
-from av.error import FFmpegError
 from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
@@ -151,11 +150,9 @@ class _Worker:
         )
         self._size = size
         self._scaler = VideoReformatter()
-        self._first_pts: int | None = None
         self._last_frame: VideoFrame | None = None
         self._given_pts: int | None = None
-        self._n_given = self._n_lost = self._n_undecodable = self._n_flawed = 0
-        self._damaged_at_s: float | None = None
+        self._n_given = self._n_lost = self._n_flawed = 0
 
     def stop(self) -> None:
         self.stopped.set()
@@ -208,14 +205,7 @@ class _Worker:
         if self.stopped.is_set():
             raise _StoppedError
         self.source.context.skip_frame = "DEFAULT" if sampled or self._decode_all else "NONREF"
-        try:
-            frames = self.source.decode(packet)
-        except FFmpegError:
-            self._n_undecodable += 1
-            if self._damaged_at_s is None and packet is not None and packet.pts is not None:
-                self._damaged_at_s = self._time_s(packet.pts)
-            return
-        for frame in frames:
+        for frame in self.source.decode(packet):
             self._take(frame)
 
     def _take(self, frame: VideoFrame) -> None:
@@ -254,9 +244,13 @@ class _Worker:
 
     def _losses(self) -> list[str]:
         losses = []
-        if self._n_undecodable:
-            at = "" if self._damaged_at_s is None else f", the first at {self._damaged_at_s:.1f} s"
-            losses.append(f"{self._n_undecodable} packets are damaged and could not be decoded{at}")
+        if self.source.n_undecodable:
+            at = (
+                ""
+                if self.source.damaged_pts is None
+                else f", the first at {self._time_s(self.source.damaged_pts):.1f} s"
+            )
+            losses.append(f"{self.source.n_undecodable} packets are damaged and could not be decoded{at}")
         if self._n_lost:
             losses.append(f"{self._n_lost} sampled frames could not be decoded; the nearest ones stand in for them")
         if self._n_flawed:

@@ -84,7 +84,9 @@ class Source:
         self, path: str | os.PathLike[str], *, threads: int = 0, decoder_options: dict[str, str] | None = None
     ) -> None:
         self.path = Path(path)
-        self.read_errors = 0
+        self.n_unreadable = 0  # places in the file
+        self.n_undecodable = 0  # packets
+        self.damaged_pts: int | None = None  # the first of these
         self._threads = threads or min(os.cpu_count() or 1, _MAX_DECODING_THREADS)
         self._decoder_options = decoder_options or {}
         self._n_stamped = 0
@@ -95,7 +97,7 @@ class Source:
         self.time_base = 1 / self.rate if self.untimed else self.stream.time_base or Fraction(1, 90_000)
 
     def _attach(self) -> None:
-        self.container = _open(self.path)
+        self.container = open_container(self.path)
         try:
             self.stream = _best_video_stream(self.path, self.container)
         except VideoError:
@@ -105,6 +107,7 @@ class Source:
             if other.index != self.stream.index:
                 other.discard = Discard.all
         self.context = self.stream.codec_context
+        self.codec = self.context.codec.canonical_name
         self.context.thread_type = ThreadType.AUTO
         self.context.thread_count = self._threads
         self.context.options = self._decoder_options
@@ -140,7 +143,7 @@ class Source:
                     yield packet
                 return
             except FFmpegError:
-                self.read_errors += 1
+                self.n_unreadable += 1
                 errors_in_a_row += 1
                 if errors_in_a_row > 3:
                     return
@@ -149,11 +152,20 @@ class Source:
         return 0 if pts is None else pts + max(1, round(1 / self.rate / self.time_base))
 
     def decode(self, packet: VideoPacket | None) -> list[VideoFrame]:
-        """The frames a packet completes (None: those still inside the decoder), in order of presentation."""
-        frames = self.context.decode(packet)
-        for frame in frames:
-            if self.untimed:
-                frame.pts = self._n_stamped
+        """The frames a packet completes (None: those still inside the decoder), in order of presentation.
+
+        A damaged packet gives none, and is remembered.
+        """
+        try:
+            frames = self.context.decode(packet)
+        except FFmpegError:
+            self.n_undecodable += 1
+            if self.damaged_pts is None and packet is not None:
+                self.damaged_pts = packet.pts
+            return []
+        if self.untimed:
+            for frame in frames:
+                frame.pts, frame.time_base = self._n_stamped, self.time_base
                 self._n_stamped += 1
         return [frame for frame in frames if frame.pts is not None]
 
@@ -189,7 +201,7 @@ def _check_readable(path: Path) -> None:
         raise VideoError(path, f"cannot be read ({error.strerror or error})", "check the name and the disk") from None
 
 
-def _open(path: Path) -> InputContainer:
+def open_container(path: Path) -> InputContainer:
     _check_readable(path)
     try:
         # "file:" keeps a colon in a name from being taken for a protocol; playlists may not reach the network.

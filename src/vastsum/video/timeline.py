@@ -31,7 +31,7 @@ class Timeline:
     pts: IntArray  # (n_frames,), strictly increasing, in units of time_base
     time_base: Fraction
     last_frame_duration: int  # in units of time_base
-    keyframe_interval_s: float  # the mean distance between frames that can be decoded on their own
+    keyframes: IntArray  # indices of the frames that can be decoded on their own
     warnings: tuple[str, ...] = ()
 
     @property
@@ -57,6 +57,11 @@ class Timeline:
         return self.n_frames / self.duration_s
 
     @property
+    def keyframe_interval_s(self) -> float:
+        """The mean distance between key frames."""
+        return self.duration_s / max(len(self.keyframes), 1)
+
+    @property
     def end_pts(self) -> int:
         return int(self.pts[-1]) + self.last_frame_duration
 
@@ -64,9 +69,18 @@ class Timeline:
         """When the frame leaves the screen."""
         return int(self.pts[frame + 1]) if frame + 1 < self.n_frames else self.end_pts
 
+    def index_of(self, pts: int) -> int:
+        """The last frame at or before a PTS."""
+        return max(int(np.searchsorted(self.pts, pts, side="right")) - 1, 0)
+
     def frame_at(self, time_s: float) -> int:
         """The frame on screen at a time; times outside the video give its first or last frame."""
         return int(np.clip(np.searchsorted(self.times_s, time_s, side="right") - 1, 0, self.n_frames - 1))
+
+    def keyframe_before(self, frame: int) -> int:
+        """The key frame at or before a frame, from where it can be decoded; 0 if the file names none."""
+        rank = int(np.searchsorted(self.keyframes, frame, side="right")) - 1
+        return int(self.keyframes[rank]) if rank >= 0 else 0
 
 
 class TimelineBuilder:
@@ -77,7 +91,7 @@ class TimelineBuilder:
         self._unsettled: list[int] = []  # heap of PTS which an earlier one may still precede
         self._settled = array("q")
         self._last_packet = (-(2**62), 0)  # PTS and duration of the packet shown last
-        self._n_keyframes = 0
+        self._keyframe_pts = array("q")
 
     def add(self, packet: VideoPacket) -> Iterator[tuple[int, int]]:
         """Take a packet in; give the (index, PTS) that are now certain, in order."""
@@ -85,7 +99,8 @@ class TimelineBuilder:
         assert pts is not None
         if not is_shown(packet):
             return
-        self._n_keyframes += packet.is_keyframe
+        if packet.is_keyframe:
+            self._keyframe_pts.append(pts)
         self._last_packet = max(self._last_packet, (pts, packet.duration or 0))
         heapq.heappush(self._unsettled, pts)
         # Whatever is still to come is decoded later, hence shown later than this packet is decoded.
@@ -127,7 +142,7 @@ class TimelineBuilder:
             pts,
             source.time_base,
             duration,
-            length_s / max(self._n_keyframes, 1),
+            np.searchsorted(pts, np.unique(np.array(self._keyframe_pts, np.int64))).astype(np.int64),
             tuple(warnings + _ends_early(source, length_s) + _unreadable_places(source)),
         )
 
@@ -167,4 +182,4 @@ def _ends_early(source: Source, length_s: float) -> list[str]:
 
 
 def _unreadable_places(source: Source) -> list[str]:
-    return [f"{source.read_errors} damaged places in the file were read over"] if source.read_errors else []
+    return [f"{source.n_unreadable} damaged places in the file were read over"] if source.n_unreadable else []

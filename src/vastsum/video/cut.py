@@ -1,0 +1,245 @@
+"""Write chosen ranges of a video as a video of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from av.audio.frame import AudioFrame
+from av.audio.stream import AudioStream
+from av.codec.context import ThreadType
+from av.container import OutputContainer
+from av.video.frame import VideoFrame
+from av.video.stream import VideoStream
+
+from vastsum.errors import OutputError, VideoError
+from vastsum.types import IntArray
+from vastsum.video.output import writing
+from vastsum.video.probe import pixel_aspect
+from vastsum.video.reader import FrameRange, FrameReader
+from vastsum.video.remux import remux
+from vastsum.video.sound import Sound
+from vastsum.video.source import Source
+from vastsum.video.timeline import Timeline, read_timeline
+from vastsum.video.upright import upright
+
+Progress = Callable[[float, float | None], None]
+
+_AUDIO_BITS_PER_CHANNEL = 80_000
+
+
+@dataclass(frozen=True)
+class Written:
+    """A summary on disk: what it is made of, and what went wrong on the way."""
+
+    path: Path
+    ranges: tuple[FrameRange, ...]  # frames of the source, first and last included
+    n_frames: int
+    duration_s: float
+    has_audio: bool
+    warnings: tuple[str, ...] = ()
+
+
+def write_summary(
+    source: str | os.PathLike[str],
+    ranges: Sequence[FrameRange] | IntArray,
+    destination: str | os.PathLike[str],
+    *,
+    timeline: Timeline | None = None,
+    copy: bool = False,
+    preset: str = "veryfast",
+    crf: int = 20,
+    threads: int = 0,
+    progress: Progress | None = None,
+) -> Written:
+    """Write ranges of frames, each (first, last) with both included, one after another.
+
+    The result is an mp4 of h264 and aac at the source's size and frame times. Cuts are exact to the frame; sound is
+    cut to the sample against the pictures' time, so it cannot drift, and fades for 5 ms at each cut. Pictures are
+    stored upright and progressive; sizes are rounded up to even numbers, as h264 wants. `timeline` is what sampling
+    gave; without it the source is read through once more. `preset` is x264's: "ultrafast" halves the time and doubles
+    the file. `copy=True` does not encode: ranges grow to begin at a key frame, and the format follows the name of
+    the destination, which `copy_suffix` suggests.
+
+    The file appears under its name only when it is complete. Ranges are put in order, and joined where they touch.
+    """
+    path, destination = Path(source), Path(destination)
+    if destination.exists() and path.exists() and destination.samefile(path):
+        raise OutputError(destination, "this is the video itself", "choose another name")
+    timeline = timeline or read_timeline(path)
+    joined = _joined(path, ranges, timeline)
+    if copy:
+        copied, has_audio = remux(path, joined, destination, timeline, progress)
+        return _written(destination, copied, timeline, has_audio, [])
+    with Source(path, threads=threads) as video:
+        sound = Sound(path)
+        try:
+            warnings = _encode(video, sound, joined, destination, timeline, (preset, crf, threads), progress)
+        finally:
+            sound.close()
+    return _written(destination, joined, timeline, sound.exists, warnings)
+
+
+def _written(
+    destination: Path, ranges: list[FrameRange], timeline: Timeline, has_audio: bool, warnings: list[str]
+) -> Written:
+    duration = sum(((_span(timeline, r)[1] - _span(timeline, r)[0]) for r in ranges), Fraction(0))
+    n_frames = sum(last - first + 1 for first, last in ranges)
+    return Written(destination, tuple(ranges), n_frames, float(duration), has_audio, tuple(warnings))
+
+
+def _joined(path: Path, ranges: Sequence[FrameRange] | IntArray, timeline: Timeline) -> list[FrameRange]:
+    joined: list[FrameRange] = []
+    for first, last in sorted((int(first), int(last)) for first, last in ranges):
+        if not 0 <= first <= last < timeline.n_frames:
+            raise VideoError(
+                path, f"frames {first} to {last} are not in it", f"choose among its {timeline.n_frames} frames"
+            )
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    if not joined:
+        raise VideoError(path, "no range was chosen to be written", "choose at least one")
+    return joined
+
+
+def _span(timeline: Timeline, frames: FrameRange) -> tuple[Fraction, Fraction]:
+    """When a range begins and ends, in seconds of the file's clock."""
+    return int(timeline.pts[frames[0]]) * timeline.time_base, timeline.pts_after(frames[1]) * timeline.time_base
+
+
+def _encode(
+    source: Source,
+    sound: Sound,
+    ranges: list[FrameRange],
+    destination: Path,
+    timeline: Timeline,
+    settings: tuple[str, int, int],
+    progress: Progress | None,
+) -> list[str]:
+    reader = FrameReader(source, timeline, ranges)
+    pictures = _Pictures(source, reader, timeline, ranges)
+    first = pictures.first()
+    with writing(destination, "mp4") as out:
+        video = _video_stream(out, source, first, pictures.time_base, settings)
+        spans = [_span(timeline, r) for r in ranges]
+        total_s = float(sum((end - start for start, end in spans), Fraction(0)))
+        audio = _audio_stream(out, sound) if sound.exists else None
+        blocks: Iterator[AudioFrame] = sound.track(spans) if sound.exists else iter(())
+        for frame in pictures:
+            out.mux(video.encode(frame))
+            time_s = frame.time
+            if audio is not None:
+                _encode_sound_until(out, audio, blocks, time_s)
+            if progress:
+                progress(time_s, total_s)
+        out.mux(video.encode(None))
+        if audio is not None:
+            _encode_sound_until(out, audio, blocks, float("inf"))
+            out.mux(audio.encode(None))
+    if progress:
+        progress(total_s, total_s)
+    return pictures.losses()
+
+
+def _encode_sound_until(out: OutputContainer, audio: AudioStream, blocks: Iterator[AudioFrame], time_s: float) -> None:
+    """Sound a little ahead of the pictures, so that neither piles up while waiting to be interleaved."""
+    for block in blocks:
+        out.mux(audio.encode(block))
+        if (block.time or 0.0) > time_s:
+            return
+
+
+def _video_stream(
+    out: OutputContainer, source: Source, first: VideoFrame, time_base: Fraction, settings: tuple[str, int, int]
+) -> VideoStream:
+    preset, crf, threads = settings
+    stream = out.add_stream("libx264", rate=source.rate, options={"preset": preset, "crf": str(crf)})
+    context = stream.codec_context
+    context.width, context.height = (size + size % 2 for size in (first.width, first.height))
+    context.pix_fmt = "yuv420p"
+    context.time_base = time_base
+    # PyAV's default would cut every frame in slices, which costs quality and later decoding time.
+    context.thread_type, context.thread_count = ThreadType.FRAME, threads
+    context.colorspace, context.color_primaries, context.color_trc = (
+        first.colorspace,
+        first.color_primaries,
+        first.color_trc,
+    )
+    context.sample_aspect_ratio = _output_pixel_aspect(source, first)
+    return stream
+
+
+def _output_pixel_aspect(source: Source, upright: VideoFrame) -> Fraction:
+    aspect = pixel_aspect(source)
+    turned = (upright.width, upright.height) != (source.context.width, source.context.height)
+    return 1 / aspect if turned else aspect
+
+
+def _audio_stream(out: OutputContainer, sound: Sound) -> AudioStream:
+    stream = out.add_stream("aac", rate=sound.rate)
+    stream.codec_context.layout = sound.layout
+    stream.codec_context.bit_rate = _AUDIO_BITS_PER_CHANNEL * (1 if sound.layout == "mono" else 2)
+    stream.codec_context.time_base = Fraction(1, sound.rate)
+    return stream
+
+
+class _Pictures:
+    """The frames of all ranges, upright and progressive, timed one after another."""
+
+    def __init__(self, source: Source, reader: FrameReader, timeline: Timeline, ranges: list[FrameRange]) -> None:
+        self._source = source
+        self._reader = reader
+        self._timeline = timeline
+        self._ranges = ranges
+        self._n_given = 0
+        self._frames = self._timed()
+        self._first: VideoFrame | None = None
+        self.time_base = _fine_time_base(timeline.time_base)
+
+    def first(self) -> VideoFrame:
+        """The first frame, which tells what the stream will look like."""
+        self._first = next(self._frames, None)
+        if self._first is None:
+            raise VideoError(self._source.path, "none of the chosen frames can be decoded", "choose another part")
+        return self._first
+
+    def __iter__(self) -> Iterator[VideoFrame]:
+        if self._first is not None:
+            yield self._first
+            self._first = None
+        yield from self._frames
+
+    def losses(self) -> list[str]:
+        n_lost = sum(last - first + 1 for first, last in self._ranges) - self._n_given
+        return [f"{n_lost} frames of the summary could not be decoded and are missing in it"] if n_lost > 0 else []
+
+    def _timed(self) -> Iterator[VideoFrame]:
+        elapsed = Fraction(0)
+        for frames in self._ranges:
+            start, end = _span(self._timeline, frames)
+            is_first = True
+            for frame in upright(self._reader.frames(*frames)):
+                assert frame.pts is not None
+                assert frame.time_base is not None
+                # A range whose start was lost begins with what is left, so that nothing before it lasts too long.
+                since_start = Fraction(0) if is_first else frame.pts * Fraction(frame.time_base) - start
+                is_first = False
+                self._n_given += 1
+                frame.pts = round((elapsed + since_start) / self.time_base)
+                frame.time_base = self.time_base
+                frame.pict_type = 0  # the encoder's choice, not the source's
+                yield frame
+            elapsed += end - start
+
+
+def _fine_time_base(time_base: Fraction) -> Fraction:
+    """A unit that holds all of the source's times exactly, fine enough for mp4."""
+    denominator = time_base.denominator
+    if denominator > 1_000_000:
+        return Fraction(1, 90_000)
+    return Fraction(1, denominator * -(-10_000 // denominator))
