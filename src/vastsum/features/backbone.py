@@ -15,7 +15,7 @@ from vastsum.errors import CheckpointError, DataError
 Frames = NDArray[np.uint8]  # (B, 224, 224, 3), RGB
 Features = NDArray[np.float32]  # (B, D), each row of length one
 
-CHUNK = 4  # frames handed to one core at a time: larger ones fall out of its cache
+CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
 
 
 class Backbone:

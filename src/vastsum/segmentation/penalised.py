@@ -75,15 +75,19 @@ def _block_costs(
 ) -> tuple[Doubles, Doubles]:
     """Scatter of s … t−1 for every t in t0+1 … t1 and every start s in first … t1−1 (nonsense where s ≥ t)."""
     kernel = vectors[t0:t1] @ vectors[first:t1].T  # (block, window)
-    starts, ends = np.arange(first, t1), np.arange(t0, t1)
-    kernel[starts > ends[:, None]] = 0.0
+    not_yet = np.triu(np.ones((t1 - t0, t1 - t0), dtype=bool), k=1)  # pick t is before start s
+    kernel[:, t0 - first :][not_yet] = 0.0
     # |Σ x|² grows by 2 x_t·(x_s + … + x_t) − |x_t|² when pick t joins the segment that starts at s.
-    growth = 2 * np.cumsum(kernel[:, ::-1], axis=1)[:, ::-1] - squares[t0:t1, None]
-    growth[starts > ends[:, None]] = 0.0
+    growth = np.cumsum(kernel[:, ::-1], axis=1)[:, ::-1]
+    growth *= 2
+    growth -= squares[t0:t1, None]
+    growth[:, t0 - first :][not_yet] = 0.0
     growth[0, : len(sums)] += sums
-    squared_sums = np.cumsum(growth, axis=0, out=growth)  # (block, window)
-    sizes = np.maximum(ends[:, None] + 1 - starts, 1)
-    return energy[t0 + 1 : t1 + 1, None] - energy[first:t1] - squared_sums / sizes, squared_sums[-1].copy()
+    squared_sums = np.cumsum(growth, axis=0, out=kernel)
+    sizes = np.arange(t0 + 1, t1 + 1, dtype=np.float64)[:, None] - np.arange(first, t1)
+    costs = energy[t0 + 1 : t1 + 1, None] - energy[first:t1]
+    costs -= squared_sums / np.maximum(sizes, 1, out=sizes)
+    return costs, squared_sums[-1].copy()
 
 
 def _trace(last_start: IntArray) -> IntArray:
