@@ -12,7 +12,7 @@ from av.audio.frame import AudioFrame
 from av.audio.stream import AudioStream
 from av.codec.context import ThreadType
 from av.container import OutputContainer
-from av.video.frame import VideoFrame
+from av.video.frame import PictureType, VideoFrame
 from av.video.stream import VideoStream
 
 from vastsum.errors import OutputError, VideoError
@@ -29,6 +29,9 @@ from vastsum.video.upright import upright
 Progress = Callable[[float, float | None], None]
 
 _AUDIO_BITS_PER_CHANNEL = 80_000
+# x264's fastest preset, with back what costs little and saves most. Against "veryfast" at crf 20: the same PSNR in 0.35
+# of the time, the file a quarter larger (720p, filmed and synthetic).
+_X264_OPTIONS = {"preset": "ultrafast", "x264-params": "cabac=1:deblock=1,0,0:bframes=2:b-adapt=0:8x8dct=1"}
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,7 @@ def write_summary(
     *,
     timeline: Timeline | None = None,
     copy: bool = False,
-    preset: str = "veryfast",
-    crf: int = 20,
+    crf: int = 21,
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Written:
@@ -60,9 +62,9 @@ def write_summary(
     The result is an mp4 of h264 and aac at the source's size and frame times. Cuts are exact to the frame; sound is
     cut to the sample against the pictures' time, so it cannot drift, and fades for 5 ms at each cut. Pictures are
     stored upright and progressive; sizes are rounded up to even numbers, as h264 wants. `timeline` is what sampling
-    gave; without it the source is read through once more. `preset` is x264's: "ultrafast" halves the time and doubles
-    the file. `copy=True` does not encode: ranges grow to begin at a key frame, and the format follows the name of
-    the destination, which `copy_suffix` suggests.
+    gave; without it the source is read through once more. `crf` is x264's constant quality, lower is better and larger.
+    `copy=True` does not encode: ranges grow to begin at a key frame, and the format follows the name of the
+    destination, for which `copy_suffix` suggests an ending.
 
     The file appears under its name only when it is complete. Ranges are put in order, and joined where they touch.
     """
@@ -77,7 +79,7 @@ def write_summary(
     with Source(path, threads=threads) as video:
         sound = Sound(path)
         try:
-            warnings = _encode(video, sound, joined, destination, timeline, (preset, crf, threads), progress)
+            warnings = _encode(video, sound, joined, destination, timeline, crf, threads, progress)
         finally:
             sound.close()
     return _written(destination, joined, timeline, sound.exists, warnings)
@@ -118,14 +120,15 @@ def _encode(
     ranges: list[FrameRange],
     destination: Path,
     timeline: Timeline,
-    settings: tuple[str, int, int],
+    crf: int,
+    threads: int,
     progress: Progress | None,
 ) -> list[str]:
     reader = FrameReader(source, timeline, ranges)
     pictures = _Pictures(source, reader, timeline, ranges)
     first = pictures.first()
     with writing(destination, "mp4") as out:
-        video = _video_stream(out, source, first, pictures.time_base, settings)
+        video = _video_stream(out, source, first, pictures.time_base, crf, threads)
         spans = [_span(timeline, r) for r in ranges]
         total_s = float(sum((end - start for start, end in spans), Fraction(0)))
         audio = _audio_stream(out, sound) if sound.exists else None
@@ -155,10 +158,9 @@ def _encode_sound_until(out: OutputContainer, audio: AudioStream, blocks: Iterat
 
 
 def _video_stream(
-    out: OutputContainer, source: Source, first: VideoFrame, time_base: Fraction, settings: tuple[str, int, int]
+    out: OutputContainer, source: Source, first: VideoFrame, time_base: Fraction, crf: int, threads: int
 ) -> VideoStream:
-    preset, crf, threads = settings
-    stream = out.add_stream("libx264", rate=source.rate, options={"preset": preset, "crf": str(crf)})
+    stream = out.add_stream("libx264", rate=source.rate, options={**_X264_OPTIONS, "crf": str(crf)})
     context = stream.codec_context
     context.width, context.height = (size + size % 2 for size in (first.width, first.height))
     context.pix_fmt = "yuv420p"
@@ -218,21 +220,29 @@ class _Pictures:
         n_lost = sum(last - first + 1 for first, last in self._ranges) - self._n_given
         return [f"{n_lost} frames of the summary could not be decoded and are missing in it"] if n_lost > 0 else []
 
+    def _time_on_screen(self, time: Fraction) -> Fraction:
+        timeline = self._timeline
+        index = timeline.index_of(round(time / timeline.time_base))
+        return (timeline.pts_after(index) - int(timeline.pts[index])) * timeline.time_base
+
     def _timed(self) -> Iterator[VideoFrame]:
         elapsed = Fraction(0)
         for frames in self._ranges:
             start, end = _span(self._timeline, frames)
-            is_first = True
+            starts = True
             for frame in upright(self._reader.frames(*frames)):
                 assert frame.pts is not None
                 assert frame.time_base is not None
                 # A range whose start was lost begins with what is left, so that nothing before it lasts too long.
-                since_start = Fraction(0) if is_first else frame.pts * Fraction(frame.time_base) - start
-                is_first = False
+                time = frame.pts * Fraction(frame.time_base)
+                since_start = Fraction(0) if starts else time - start
+                frame.duration = round(self._time_on_screen(time) / self.time_base)
                 self._n_given += 1
                 frame.pts = round((elapsed + since_start) / self.time_base)
                 frame.time_base = self.time_base
-                frame.pict_type = 0  # the encoder's choice, not the source's
+                # A key frame at each cut, where players can then jump to; elsewhere not the source's types.
+                frame.pict_type = PictureType.I if starts else PictureType.NONE
+                starts = False
                 yield frame
             elapsed += end - start
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from av.video.frame import VideoFrame
 
+from vastsum.video.seek import packets_from_keyframe
 from vastsum.video.source import Source, VideoPacket
 from vastsum.video.timeline import Timeline
 
@@ -46,17 +47,11 @@ class FrameReader:
         keyframe_pts = int(self._timeline.pts[self._timeline.keyframe_before(frame)])
         if self._packets is not None and (self._source.untimed or keyframe_pts <= self._read_pts):
             return  # it is cheaper to decode on
-        if self._packets is not None or not self._source.untimed:
-            self._source.seek(keyframe_pts)
         self._ready.clear()
-        self._packets = self._source.packets()
-        packet = next(self._packets, None)
-        if packet is None or (packet.pts or 0) > int(self._timeline.pts[frame]):
-            # An index that points elsewhere: read from the start.
-            self._source.rewind()
+        if self._source.untimed:
             self._packets = self._source.packets()
         else:
-            self._decode(packet)
+            self._packets = packets_from_keyframe(self._source, self._timeline, frame)
 
     def _decode_next(self) -> bool:
         if self._packets is None:

@@ -18,6 +18,7 @@ from av.stream import Discard
 from vastsum.errors import VideoError
 from vastsum.video.output import writing
 from vastsum.video.reader import FrameRange
+from vastsum.video.seek import packets_from_keyframe
 from vastsum.video.sound import default_audio_stream
 from vastsum.video.source import Source, VideoPacket, is_shown, open_container
 from vastsum.video.timeline import Timeline
@@ -58,7 +59,11 @@ def remux(
                 other.discard = Discard.all
         stretches = _stretches(source, timeline, ranges)
         with writing(destination, container_format) as out:
-            _Copy(out, source, sound, timeline, stretches, progress).run()
+            try:
+                copy = _Copy(out, source, sound, timeline, stretches, progress)
+            except ValueError:
+                raise _misfit(source, source.codec, container_format, "leave out --copy") from None
+            copy.run()
     return [stretch.frames for stretch in stretches], sound is not None
 
 
@@ -75,12 +80,12 @@ def _container_format(source: Source, sound: AudioStream | None, destination: Pa
         misfits.append(audio)
     if misfits:
         other = destination.with_suffix(_fitting_suffix(source.codec, audio)).name
-        raise VideoError(
-            source.path,
-            f"{' and '.join(misfits)} cannot be copied into {family[1:]}",
-            f"name the output {other}, or leave out --copy",
-        )
+        raise _misfit(source, " and ".join(misfits), family[1:], f"name the output {other}, or leave out --copy")
     return _FORMATS.get(suffix, "mp4")
+
+
+def _misfit(source: Source, codec: str, container_format: str, remedy: str) -> VideoError:
+    return VideoError(source.path, f"{codec} cannot be copied into {container_format}", remedy)
 
 
 @dataclass(frozen=True)
@@ -128,24 +133,11 @@ def _stretch(source: Source, timeline: Timeline, first: int, last: int) -> _Stre
 
 def _packets_from(source: Source, timeline: Timeline, keyframe: int) -> Iterator[VideoPacket]:
     """Packets from a key frame on, without those that need what came before it."""
-    keyframe_pts = int(timeline.pts[keyframe])
-    source.seek(keyframe_pts)
-    packets = source.packets()
-    start = next(packets, None)
-    if start is None or start.pts is None or start.pts > keyframe_pts:
-        source.rewind()
-        packets = source.packets()
-        start = next(packets, None)
-    # The one before is wanted only where the file names no key frame there: outside an edit list.
-    while (
-        start is not None and start.pts != keyframe_pts and len(timeline.keyframes) and keyframe in timeline.keyframes
-    ):
-        start = next(packets, None)
-    if start is None or start.pts is None:
-        return
-    yield start
-    for packet in packets:
-        if packet.pts is not None and packet.pts >= start.pts:
+    start_pts: int | None = None
+    for packet in packets_from_keyframe(source, timeline, keyframe):
+        if start_pts is None and packet.is_keyframe:
+            start_pts = packet.pts
+        if start_pts is not None and packet.pts is not None and packet.pts >= start_pts:
             yield packet
 
 

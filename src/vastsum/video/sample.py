@@ -180,8 +180,6 @@ class _Worker:
         raise _StoppedError
 
     def _decode_all_samples(self) -> Timeline:
-        # Some decoders settle for good at opening which frames they skip; they must skip none.
-        self.source.context.open(strict=False)
         for packet in self.source.packets():
             for due in self._schedule.add(packet):
                 self._decode(due.packet, due.sampled)

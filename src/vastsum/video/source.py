@@ -111,6 +111,12 @@ class Source:
         self.context.thread_type = ThreadType.AUTO
         self.context.thread_count = self._threads
         self.context.options = self._decoder_options
+        try:
+            # Now, while no frame is skipped: some decoders settle for good at opening which ones they skip.
+            self.context.open(strict=False)
+        except FFmpegError:
+            self.container.close()
+            raise VideoError(self.path, f"its {self.codec} stream cannot be decoded", _REPAIR) from None
 
     def __enter__(self) -> Self:
         return self
@@ -163,9 +169,10 @@ class Source:
             if self.damaged_pts is None and packet is not None:
                 self.damaged_pts = packet.pts
             return []
-        if self.untimed:
-            for frame in frames:
-                frame.pts, frame.time_base = self._n_stamped, self.time_base
+        for frame in frames:
+            frame.time_base = self.time_base  # missing on those that come out last
+            if self.untimed:
+                frame.pts = self._n_stamped
                 self._n_stamped += 1
         return [frame for frame in frames if frame.pts is not None]
 
