@@ -12,6 +12,16 @@ class VastsumError(Exception):
         self.remedy = remedy
         super().__init__(f"{self.where}: {problem}" + (f"; {remedy}" if remedy else ""))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders; the default would hand the finished text back to __init__ as `where`.
+        return _restore, (type(self), self.where, self.problem, self.remedy)
+
+
+def _restore(kind: type[VastsumError], where: str, problem: str, remedy: str) -> VastsumError:
+    error = kind.__new__(kind)
+    VastsumError.__init__(error, where, problem, remedy)
+    return error
+
 
 class DataError(VastsumError):
     """A benchmark file, split file or annotation table that cannot be used."""

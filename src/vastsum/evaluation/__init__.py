@@ -1,0 +1,1 @@
+"""Metrics, reference rows and tables."""

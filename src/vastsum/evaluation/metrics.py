@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from vastsum.data import BenchmarkVideo, Kind
+from vastsum.scorers.base import Scorer
 from vastsum.selection import select, summary_mask
 from vastsum.types import BoolArray, FloatArray, Prediction
 
@@ -71,3 +73,9 @@ def f1_score(summary: BoolArray, user_summaries: BoolArray, kind: Kind) -> float
     lengths = user_summaries.sum(axis=1) + summary.sum()
     scores = np.divide(2.0 * overlap, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
     return float(scores.max() if kind == "summe" else scores.mean())
+
+
+def mean_agreement(scorer: Scorer, videos: Sequence[BenchmarkVideo], kind: Kind) -> tuple[float, float]:
+    """Mean τ and ρ of a scorer: what an epoch is chosen by."""
+    results = [agreement(scorer.predict(video.features, video.segments), video, kind) for video in videos]
+    return float(np.mean([result.tau for result in results])), float(np.mean([result.rho for result in results]))

@@ -13,16 +13,16 @@ class NetworkConfig:
 
     feature_width: int = 1024  # D
     width: int = 256  # d
-    layers: int = 2  # L, segment transformer layers
+    layers: int = 3  # L, segment transformer layers
     heads: int = 8  # H
-    conv_layers: int = 2  # L_c
+    conv_layers: int = 1  # L_c
     kernel_size: int = 9  # picks seen by one depthwise convolution
     latent_width: int = 16  # d_z
     head_width: int = 128  # hidden units of the importance head
     positions: int = 1024  # learned positions; longer videos stretch them
     temperature: float = 1.0  # T_s
-    dropout: float = 0.6
-    input_dropout: float = 0.5
+    dropout: float = 0.5
+    input_dropout: float = 0.75
     gated_residual: bool = False  # ablation: + gated residual modules
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
@@ -50,7 +50,7 @@ class LossConfig:
 
     softmin_temperature: float = 0.05  # τ_sm
     rank_weight: float = 1.0  # λ_rank
-    rank_margin: float = 0.1  # m
+    rank_margin: float = 0.05  # m
     rank_pairs: int = 2048  # pairs sampled a video
     rank_warmup: int = 5
     stability_weight: float = 0.1  # λ_stab

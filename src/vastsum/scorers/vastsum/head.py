@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-Likelihood = Literal["gaussian", "bernoulli"]
+from vastsum.scorers.vastsum.likelihood import Likelihood
 
 LOG_VARIANCE_RANGE = (-10.0, 5.0)
 POSTERIOR_DRAWS = 16  # points of the latent posterior at which the head is read for its spread

@@ -1,0 +1,70 @@
+"""The program `vastsum`: its commands, and what a person sees when something goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from vastsum import __version__
+from vastsum.cli import check, evaluate, synth, train
+from vastsum.cli.console import errors
+from vastsum.errors import VastsumError
+
+app = typer.Typer(
+    name="vastsum",
+    help="Any video in, a summary out; and an honest bench for those who build summarisers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(train.train)
+app.command()(evaluate.evaluate)
+app.command()(check.check)
+app.command()(synth.synth)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vastsum {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+) -> None:
+    """Options before the command. `--debug` is looked up in `main`, where errors arrive."""
+
+
+def main() -> None:
+    """Run the program; errors meant for a person are printed as one line, and end with exit code 1."""
+    debug = "--debug" in sys.argv
+    try:
+        app()
+    except VastsumError as error:
+        if debug:
+            raise
+        errors.print(f"[bold red]error:[/] {_escaped(error)}", soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        errors.print("interrupted")
+        sys.exit(130)
+    except Exception as error:
+        if debug:
+            raise
+        problem = f"{type(error).__name__}: {error}".splitlines()[0]
+        errors.print(
+            f"[bold red]error:[/] something went wrong that should not have ({_escaped(problem)}); "
+            "run 'vastsum --debug …' for the traceback and please report it",
+            soft_wrap=True,
+        )
+        sys.exit(1)
+
+
+def _escaped(text: object) -> str:
+    return str(text).replace("[", r"\[")

@@ -1,0 +1,65 @@
+"""vastsum check"""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+
+from vastsum.cli.console import results
+from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
+from vastsum.data import Dataset, inspect_file, load_splits
+from vastsum.data.benchmark import Inspection, Problem
+from vastsum.errors import DataError
+
+
+def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits: SplitsFile = None) -> None:
+    """Say what is in a benchmark file and what is wrong with it. Exits with 1 if anything cannot be used."""
+    found = inspect_file(path, kind=kind_of(dataset), scores=scores)
+    problems = [*found.problems, *_split_problems(found, splits)]
+    results.print(_table(found, problems))
+    for problem in problems:
+        word = "note" if problem.is_note else "[bold red]error[/]"
+        results.print(f"{word}: {path}: {str(problem).replace('[', chr(92) + '[')}", soft_wrap=True)
+    n_errors = sum(not problem.is_note for problem in problems)
+    verdict = f"{n_errors} errors" if n_errors else "no errors"
+    results.print(
+        f"{path}: {found.kind}, {len(found.videos)} of {len(found.contents)} videos usable, {verdict}, "
+        f"{len(problems) - n_errors} notes",
+        soft_wrap=True,
+    )
+    if n_errors:
+        raise typer.Exit(1)
+
+
+def _split_problems(found: Inspection, splits: SplitsFile) -> list[Problem]:
+    if not found.videos:
+        return []
+    try:
+        loaded = load_splits(Dataset(found.path, found.kind, found.videos), splits)
+    except DataError as error:
+        return [Problem("", "splits", f"{error.where}: {error.problem}", error.remedy)]
+    return [
+        Problem("", "splits", f"{loaded.source}: {name} is not in the file", is_note=True) for name in loaded.absent
+    ]
+
+
+def _table(found: Inspection, problems: list[Problem]) -> Table:
+    table = Table("video", "title", "picks", "frames", "segments", "people", "width", "also in the file", box=None)
+    used = {"features", "picks", "n_frames", "change_points", "user_summary", "user_scores", "video_name"}
+    broken = {problem.video for problem in problems if not problem.is_note}
+    for name, contents in found.contents.items():
+        video = found.videos.get(name)
+        if video is None or name in broken:
+            table.add_row(f"[red]{name}[/]", "", "", "", "", "", "", contents)
+            continue
+        others = ", ".join(item.split()[0] for item in contents.split(", ") if item.split()[0] not in used)
+        n_people = len(video.annotations)
+        numbers = (
+            len(video.segments.picks),
+            video.segments.n_frames,
+            len(video.segments),
+            n_people,
+            video.features.shape[1],
+        )
+        table.add_row(name, video.title, *map(str, numbers), others)
+    return table

@@ -1,0 +1,38 @@
+"""vastsum evaluate"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vastsum.cli.console import errors, results
+from vastsum.cli.options import Data, KindOption, Scores, kind_of
+from vastsum.data import load_dataset
+from vastsum.files import write_json
+
+
+def evaluate(
+    trained: Annotated[
+        Path, typer.Argument(metavar="RUN|CHECKPOINT", help="Folder of 'vastsum train', or one .safetensors.")
+    ],
+    data: Data,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write every per-video number here.")] = None,
+    dataset: KindOption = None,
+    scores: Scores = None,
+) -> None:
+    """Measure a run or checkpoint: agreement with people, calibration, stability, and the rows to read it beside."""
+    from vastsum.cli.tables import evaluation_table
+    from vastsum.evaluation.report import evaluate_checkpoint, evaluate_run
+    from vastsum.training.runs import load_run
+
+    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
+    if trained.is_dir():
+        with errors.status("evaluating") as status:
+            report = evaluate_run(load_run(trained), benchmark, lambda step: status.update(f"evaluating {step}"))
+    else:
+        report = evaluate_checkpoint(trained, benchmark)
+    if json_file is not None:
+        write_json(json_file, report.to_dict())
+    results.print(*evaluation_table(report), sep="\n", soft_wrap=True)

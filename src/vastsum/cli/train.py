@@ -1,0 +1,89 @@
+"""vastsum train"""
+
+from __future__ import annotations
+
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from vastsum.cli.console import errors, results
+from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
+from vastsum.data import load_dataset, load_splits
+from vastsum.errors import ConfigError, MissingExtraError
+from vastsum.training import load_config
+
+
+class ProtocolName(StrEnum):
+    five_fold = "5fcv"
+    tvt = "tvt"
+    last = "last"
+
+
+def train(
+    data: Data,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the run.")],
+    protocol: Annotated[
+        ProtocolName,
+        typer.Option(help="5fcv: epoch chosen on test, as published; tvt: on validation; last: none chosen."),
+    ] = ProtocolName.last,
+    splits: SplitsFile = None,
+    seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 1,
+    config: Annotated[Path | None, typer.Option(help="TOML file with [network], [loss], [training].")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. network.width=128")
+    ] = None,
+    ablation: Annotated[
+        str | None, typer.Option(help="A row of the paper's ablation table, e.g. gated-residual.")
+    ] = None,
+    dataset: KindOption = None,
+    scores: Scores = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    workers: Annotated[int, typer.Option(help="Trainings at a time. Default: one a core.")] = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Train VASTSum on a benchmark file: every split, every seed."""
+    chosen = load_config(config, settings or (), ablation)
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("torch", "train") from error
+    from vastsum.evaluation.metrics import mean_agreement
+    from vastsum.training.runs import Job, open_run, train_run
+
+    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
+        raise ConfigError("--device", f"'{device}' is not available here", "use cpu")
+    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
+    folds = load_splits(benchmark, splits)
+    for note in (
+        *benchmark.notes,
+        *(f"{name} is named by the {folds.source} splits but not there" for name in folds.absent),
+    ):
+        errors.print(f"note: {data}: {note}", soft_wrap=True)
+    run = open_run(output, benchmark, folds, protocol.value, seeds, chosen, resume=resume)
+
+    n_epochs = chosen.training.epochs
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=errors) as progress:
+        done = {job: n_epochs if run.is_finished(job) else 0 for job in run.jobs}
+        bar = progress.add_task("training", total=n_epochs * len(done), completed=sum(done.values()))
+
+        def report(job: Job, epoch: int, row: dict[str, float]) -> None:
+            done[job] = epoch
+            tau = f" τ {row['tau']:.3f}" if "tau" in row else ""
+            progress.update(bar, completed=sum(done.values()), description=f"{job.name} loss {row['total']:.3f}{tau}")
+
+        train_run(run, benchmark, mean_agreement, report, workers=workers or os.cpu_count() or 1, device=device)
+    results.print(
+        f"trained {len(run.jobs)} networks ({len(run.splits)} splits × {seeds} seeds) in {output}", soft_wrap=True
+    )
+    results.print(f"next: vastsum evaluate {output} {data}", soft_wrap=True)

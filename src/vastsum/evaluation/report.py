@@ -1,0 +1,228 @@
+"""From checkpoints to numbers: every metric of every test video, and the table made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vastsum import __version__
+from vastsum.data import BenchmarkVideo, Dataset
+from vastsum.errors import CheckpointError
+from vastsum.evaluation.calibration import calibration
+from vastsum.evaluation.metrics import Agreement, agreement
+from vastsum.evaluation.references import human_agreement, mean_annotator_agreement, random_agreement
+from vastsum.evaluation.robustness import robustness
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.ridge import RidgeScorer
+from vastsum.training.checkpoints import load_scorer
+from vastsum.training.protocols import MEANING
+from vastsum.training.runs import Run
+
+METRICS = (
+    "tau", "rho", "score_tau", "score_rho", "f1",
+    "nll", "coverage_50", "coverage_90", "std_correlation",
+    "jaccard", "unstable",
+)  # fmt: skip
+N_RANDOM_SEEDS = 20
+
+
+@dataclass(frozen=True)
+class VideoResult:
+    """One prediction for one test video. `split` and `seed` say which training it comes from."""
+
+    video: str
+    split: int
+    seed: int
+    metrics: dict[str, float | None]
+    undefined: int = 0
+
+
+@dataclass
+class Row:
+    """One line of the table. The mean is over the videos of each split, then splits, then seeds; the spreads beside it
+    are the standard deviations over seeds and over splits."""
+
+    method: str
+    protocol: str
+    meaning: str
+    results: list[VideoResult] = field(default_factory=list)
+
+    def summary(self) -> dict[str, Any]:
+        cells = {metric: self._cell(metric) for metric in METRICS}
+        return {
+            "method": self.method,
+            "protocol": self.protocol,
+            "meaning": self.meaning,
+            "n_splits": len({result.split for result in self.results}),
+            "n_seeds": len({result.seed for result in self.results}),
+            "undefined": sum(result.undefined for result in self.results),
+            **{metric: cell for metric, cell in cells.items() if cell is not None},
+        }
+
+    def _cell(self, metric: str) -> dict[str, float] | None:
+        grid: dict[int, dict[int, list[float]]] = {}
+        for result in self.results:
+            value = result.metrics.get(metric)
+            if value is not None:
+                grid.setdefault(result.seed, {}).setdefault(result.split, []).append(value)
+        if not grid:
+            return None
+        by_seed = [float(np.mean([np.mean(values) for values in splits.values()])) for splits in grid.values()]
+        split_ids = sorted({split for splits in grid.values() for split in splits})
+        by_split = [
+            float(np.mean([np.mean(splits[split]) for splits in grid.values() if split in splits]))
+            for split in split_ids
+        ]
+        return {
+            "mean": float(np.mean(by_seed)),
+            "std_over_seeds": float(np.std(by_seed, ddof=1)) if len(by_seed) > 1 else 0.0,
+            "std_over_splits": float(np.std(by_split, ddof=1)) if len(by_split) > 1 else 0.0,
+        }
+
+
+@dataclass
+class EvaluationReport:
+    data_name: str
+    kind: str
+    fingerprint: str
+    n_videos: int
+    split_source: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": 1,
+            "vastsum": __version__,
+            "data": {
+                "name": self.data_name, "kind": self.kind, "fingerprint": self.fingerprint, "n_videos": self.n_videos,
+            },
+            "splits": self.split_source,
+            "notes": self.notes,
+            "table": [row.summary() for row in self.rows],
+            "videos": [
+                {"method": row.method, "protocol": row.protocol, **asdict(result)}
+                for row in self.rows
+                for result in row.results
+            ],
+        }  # fmt: skip
+
+
+def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = lambda _: None) -> EvaluationReport:
+    """The run's own protocol, the final epoch beside it, and the reference rows on the same splits."""
+    _require_same_data(run, dataset)
+    missing = [job.name for job in run.jobs if not run.is_finished(job)]
+    if missing:
+        raise CheckpointError(
+            run.folder,
+            f"is not finished ({len(missing)} of {len(run.jobs)} jobs missing)",
+            "run 'vastsum train … --resume'",
+        )
+    last_name = "last" if run.protocol != "tvt" else "last (tvt training part)"
+    rows = [Row("VASTSum", last_name, MEANING["last"])]
+    if run.protocol != "last":
+        rows.insert(0, Row("VASTSum", run.protocol, MEANING[run.protocol]))
+    for job in run.jobs:
+        progress(job.name)
+        test = [dataset.videos[name] for name in run.parts(job).test]
+        for row in rows:
+            weights = "last" if row.protocol.startswith("last") else "best"
+            scorer, _ = load_scorer(run.folder / job.name / f"{weights}.safetensors")
+            row.results += _score(scorer, test, dataset, job.split, job.seed)
+    progress("reference rows")
+    trainings = [run.parts(job) for job in run.jobs if job.seed == 0]
+    rows += reference_rows(dataset, [parts.test for parts in trainings], [parts.train for parts in trainings])
+    return _report(dataset, run.split_source, rows)
+
+
+def evaluate_checkpoint(path: Path, dataset: Dataset) -> EvaluationReport:
+    """One checkpoint on videos it has not seen: its own test videos, or all of a file it was not trained on."""
+    scorer, meta = load_scorer(path)
+    _require_width(path, scorer.network.config.feature_width, dataset)
+    same_file = meta["data"]["fingerprint"] == dataset.fingerprint
+    names: Sequence[str] = meta["parts"]["test"] if same_file else list(dataset.videos)
+    meaning = f"epoch {meta['epoch']} of split {meta['split']}, seed {meta['seed']}"
+    row = Row("VASTSum", "checkpoint", meaning)
+    row.results += _score(scorer, [dataset.videos[name] for name in names], dataset, 0, meta["seed"])
+    rows = [row, *reference_rows(dataset, [names], [meta["parts"]["train"]] if same_file else [])]
+    note = (
+        f"scored on the {len(names)} test videos of its split"
+        if same_file
+        else f"trained on another file ({meta['data']['name']}): scored on all {len(names)} videos of this one"
+    )
+    return _report(dataset, "the checkpoint's split" if same_file else "none", rows, [note])
+
+
+def reference_rows(dataset: Dataset, tests: Sequence[Sequence[str]], trainings: Sequence[Sequence[str]]) -> list[Row]:
+    """Random, human, mean annotator and, where training videos are known, a linear ridge, on the same test videos."""
+    rng = np.random.default_rng(0)
+    random = Row("Random", "none", "uniform random scores")
+    human = Row("Human", "none", "each person against the others")
+    ceiling = Row("Mean annotator", "none", "has seen the answers: a ceiling")
+    ridge = Row("Ridge", "last", "closed-form linear model on single frames, smoothed")
+    for split, names in enumerate(tests):
+        videos = [dataset.videos[name] for name in names]
+        for seed in range(N_RANDOM_SEEDS):
+            random.results += _references(videos, split, seed, lambda video: random_agreement(video, dataset.kind, rng))
+        human.results += _references(videos, split, 0, lambda video: human_agreement(video, dataset.kind))
+        ceiling.results += _references(videos, split, 0, lambda video: mean_annotator_agreement(video, dataset.kind))
+    for split, names in enumerate(trainings):
+        train = (dataset.videos[name] for name in names)
+        scorer = RidgeScorer.fit((video.features, video.annotations) for video in train)
+        ridge.results += _score(scorer, [dataset.videos[name] for name in tests[split]], dataset, split, 0)
+    return [row for row in (ridge, random, human, ceiling) if row.results]
+
+
+def _score(
+    scorer: Scorer, videos: Sequence[BenchmarkVideo], dataset: Dataset, split: int, seed: int
+) -> Iterator[VideoResult]:
+    for video in videos:
+        prediction = scorer.predict(video.features, video.segments)
+        agreed = agreement(prediction, video, dataset.kind)
+        metrics = {
+            **_numbers(agreed),
+            **asdict(calibration(prediction, video, dataset.kind)),
+            **asdict(robustness(prediction, video.segments)),
+        }
+        yield VideoResult(video.name, split, seed, metrics, agreed.undefined)
+
+
+def _references(
+    videos: Sequence[BenchmarkVideo], split: int, seed: int, judge: Callable[[BenchmarkVideo], Agreement | None]
+) -> Iterator[VideoResult]:
+    for video in videos:
+        agreed = judge(video)
+        if agreed is not None:
+            yield VideoResult(video.name, split, seed, _numbers(agreed), agreed.undefined)
+
+
+def _numbers(agreed: Agreement) -> dict[str, float | None]:
+    return {name: value for name, value in asdict(agreed).items() if name != "undefined"}
+
+
+def _report(dataset: Dataset, source: str, rows: list[Row], notes: Sequence[str] = ()) -> EvaluationReport:
+    return EvaluationReport(
+        dataset.path.name, dataset.kind, dataset.fingerprint, len(dataset.videos), source, rows, list(notes)
+    )
+
+
+def _require_same_data(run: Run, dataset: Dataset) -> None:
+    if run.fingerprint != dataset.fingerprint:
+        raise CheckpointError(
+            run.folder,
+            f"was trained on {run.data_name}, which is not the content of {dataset.path}",
+            "evaluate it on the file it was trained on, or evaluate one of its checkpoints",
+        )
+
+
+def _require_width(path: Path, width: int, dataset: Dataset) -> None:
+    if width != dataset.feature_width:
+        raise CheckpointError(
+            path,
+            f"takes features of width {width}, {dataset.path} has {dataset.feature_width}",
+            "use features of the same backbone",
+        )

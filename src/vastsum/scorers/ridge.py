@@ -1,0 +1,39 @@
+"""A linear model in closed form, the row that every deep model must be read beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import ndimage
+
+from vastsum.types import FloatArray, Prediction, Segments
+
+
+class RidgeScorer:
+    """Ridge regression from one frame's features to its mean annotation; the prediction is smoothed in time."""
+
+    def __init__(
+        self, weights: FloatArray, feature_mean: FloatArray, target_mean: float, noise: float, smoothing: float
+    ):
+        self.weights, self.feature_mean, self.target_mean = weights, feature_mean, target_mean
+        self.noise, self.smoothing = noise, smoothing
+
+    @classmethod
+    def fit(
+        cls, videos: Iterable[tuple[FloatArray, FloatArray]], *, penalty: float = 100.0, smoothing: float = 4.0
+    ) -> RidgeScorer:
+        """`videos` yields features (T, D) and annotations (U, T); `smoothing` is the width of a Gaussian in picks."""
+        pairs = [(features.astype(np.float64), annotations) for features, annotations in videos]
+        x = np.concatenate([features for features, _ in pairs])  # (n, D)
+        y = np.concatenate([annotations.mean(axis=0) for _, annotations in pairs]).astype(np.float64)  # (n,)
+        feature_mean, target_mean = x.mean(axis=0), float(y.mean())
+        x -= feature_mean
+        weights = np.linalg.solve(x.T @ x + penalty * np.eye(x.shape[1]), x.T @ (y - target_mean))
+        noise = float(np.sqrt(np.mean([annotations.var() for _, annotations in pairs])))
+        return cls(weights, feature_mean, target_mean, noise, smoothing)
+
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:  # noqa: ARG002  (a scorer may ignore them)
+        mean = (features - self.feature_mean) @ self.weights + self.target_mean
+        mean = ndimage.gaussian_filter1d(mean, self.smoothing)
+        return Prediction(mean, np.full(len(mean), self.noise))

@@ -1,0 +1,60 @@
+"""Checkpoints: tensors in safetensors, everything else as JSON in its header. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from vastsum.errors import CheckpointError
+from vastsum.files import atomic_path
+from vastsum.scorers.vastsum.likelihood import likelihood_of
+from vastsum.scorers.vastsum.network import VastsumNetwork
+from vastsum.scorers.vastsum.scorer import VastsumScorer
+from vastsum.training.config import Config
+
+FORMAT = 1
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    """Written to a temporary name and renamed: a reader finds the old file or the new one, never half of one."""
+    header = {"vastsum": json.dumps({"format": FORMAT, **meta}, sort_keys=True)}
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(safetensors.torch.save(contiguous, metadata=header))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    remedy = "give a .safetensors file written by 'vastsum train'"
+    if not Path(path).is_file():
+        raise CheckpointError(path, "does not exist", remedy)
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = (file.metadata() or {}).get("vastsum")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(path, f"is not a readable safetensors file ({error})", remedy) from error
+    if header is None:
+        raise CheckpointError(path, "was not written by vastsum", remedy)
+    meta = json.loads(header)
+    if meta.get("format") != FORMAT:
+        raise CheckpointError(path, f"has format {meta.get('format')}, this version reads {FORMAT}", "train it again")
+    return tensors, meta
+
+
+def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
+    """The network of a checkpoint, ready to predict, and what the checkpoint says of itself."""
+    tensors, meta = load_tensors(path)
+    try:
+        network = VastsumNetwork(Config.from_dict(meta["config"], str(path)).network)
+        network.load_state_dict(tensors)
+        likelihood = likelihood_of(meta["kind"])
+    except (KeyError, RuntimeError) as error:
+        problem = str(error).splitlines()[0]
+        raise CheckpointError(path, f"does not hold a whole VASTSum network ({problem})", "train it again") from error
+    return VastsumScorer(network.eval(), likelihood), meta

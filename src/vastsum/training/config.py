@@ -1,0 +1,141 @@
+"""One configuration for a run: the network's sizes, the losses, and how training goes."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints
+
+from vastsum.errors import ConfigError
+from vastsum.scorers.vastsum import LossConfig, NetworkConfig
+
+Schedule = Literal["cosine", "constant"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """AdamW with gradient-norm clipping and gradient accumulation over videos."""
+
+    epochs: int = 40
+    batch_size: int = 8  # videos an optimiser step
+    videos_at_once: int = 1  # of these, padded together in one pass; the rest is accumulated
+    learning_rate: float = 4e-4
+    weight_decay: float = 1e-3
+    gradient_clip: float = 1.0
+    schedule: Schedule = "cosine"
+    weight_average: float = (
+        0.0  # decay of the exponential moving average that is evaluated; 0 evaluates the raw weights
+    )
+    checkpoint_every: int = 5  # epochs between the states a killed run goes on from
+
+    def __post_init__(self) -> None:
+        positive = ("epochs", "batch_size", "videos_at_once", "learning_rate", "gradient_clip", "checkpoint_every")
+        for name in positive:
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"training.{name}", f"{getattr(self, name)} is not positive", "use a number above 0")
+        if self.weight_decay < 0:
+            raise ConfigError("training.weight_decay", f"{self.weight_decay} is negative", "use 0 or more")
+        if not 0 <= self.weight_average < 1:
+            raise ConfigError("training.weight_average", f"{self.weight_average} is not in [0, 1)", "use e.g. 0.99")
+
+
+@dataclass(frozen=True)
+class Config:
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], where: str) -> Config:
+        return cls().with_settings(_flatten(content, where), where)
+
+    def with_settings(self, settings: Mapping[str, Any], where: str) -> Config:
+        """A copy with dotted settings changed, such as {"network.width": 128}; unknown names are errors."""
+        changes: dict[str, dict[str, Any]] = {}
+        for name, value in settings.items():
+            section, _, key = name.partition(".")
+            changes.setdefault(section, {})[key] = _checked(where, section, key, value)
+        return replace(self, **{section: replace(getattr(self, section), **keys) for section, keys in changes.items()})
+
+
+# The rows of the paper's Table IV, as settings on top of the defaults.
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "no-regularization": {"network.dropout": 0.0, "network.input_dropout": 0.0, "training.weight_decay": 0.0},
+    "low-learning-rate": {"network.dropout": 0.6, "training.learning_rate": 2.5e-4},
+    "gated-residual": {"network.gated_residual": True},
+    "cnn-attention": {"network.cnn_attention": True},
+    "softmin-0.25": {"loss.softmin_temperature": 0.25},
+    "no-kl-warmup": {"loss.kl_warmup": 0},
+    "small-latent": {"network.latent_width": 4},
+    "no-stability": {"loss.stability_weight": 0.0},
+}
+
+
+def load_config(path: Path | None = None, assignments: Sequence[str] = (), ablation: str | None = None) -> Config:
+    """Defaults, changed by a TOML file, then by an ablation, then by `section.key=value` assignments."""
+    config = Config()
+    if path is not None:
+        config = Config.from_dict(_read_toml(path), str(path))
+    if ablation is not None:
+        if ablation not in ABLATIONS:
+            raise ConfigError("--ablation", f"'{ablation}' is not known", f"choose one of {', '.join(ABLATIONS)}")
+        config = config.with_settings(ABLATIONS[ablation], f"ablation {ablation}")
+    return config.with_settings(dict(_parse_assignment(text) for text in assignments), "--set")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(path, f"cannot be read ({error.strerror})", "give the path of a TOML file") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(path, f"is not TOML ({error})", "write settings as in docs/training.md") from error
+
+
+def _flatten(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for section, keys in content.items():
+        if not isinstance(keys, Mapping):
+            raise ConfigError(
+                where, f"'{section}' stands outside a section", "put it under [network], [loss] or [training]"
+            )
+        settings |= {f"{section}.{key}": value for key, value in keys.items()}
+    return settings
+
+
+def _parse_assignment(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or "." not in name:
+        raise ConfigError("--set", f"'{text}' is not section.key=value", "write e.g. --set network.width=128")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return name.strip(), value.strip()
+
+
+def _checked(where: str, section: str, key: str, value: Any) -> Any:
+    sections = {part.name: part.default_factory for part in fields(Config)}
+    if section not in sections:
+        raise ConfigError(where, f"there is no section '{section}'", f"choose one of {', '.join(sections)}")
+    kinds = get_type_hints(sections[section])
+    if key not in kinds:
+        raise ConfigError(where, f"there is no setting '{section}.{key}'", f"choose one of {', '.join(kinds)}")
+    kind = kinds[key]
+    choices = get_args(kind)
+    if choices:
+        if value not in choices:
+            raise ConfigError(where, f"{section}.{key} cannot be '{value}'", f"choose one of {', '.join(choices)}")
+        return value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float and is_number:
+        return float(value)
+    if kind is int and is_number and value == int(value):
+        return int(value)
+    if kind is bool and isinstance(value, bool):
+        return value
+    raise ConfigError(where, f"{section}.{key} cannot be '{value}'", f"give it a value of type {kind.__name__}")

@@ -1,0 +1,46 @@
+"""The three protocols: what is trained on, which videos the epoch is chosen by, and what is tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vastsum.data import Split
+from vastsum.errors import DataError
+
+Protocol = Literal["5fcv", "tvt", "last"]
+
+MEANING: dict[Protocol, str] = {
+    "5fcv": "epoch chosen on the test videos (as published; optimistic)",
+    "tvt": "epoch chosen on validation videos",
+    "last": "final epoch, nothing chosen",
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """`watched` videos are scored after every epoch, and the best epoch is kept; none are watched under `last`."""
+
+    train: tuple[str, ...]
+    watched: tuple[str, ...]
+    test: tuple[str, ...]
+
+
+def parts_of(splits: Sequence[Split], index: int, protocol: Protocol) -> Parts:
+    """Under `tvt` the validation videos are the split file's, or else the test videos of the next split."""
+    split = splits[index]
+    if protocol == "last":
+        return Parts(split.train, (), split.test)
+    if protocol == "5fcv":
+        return Parts(split.train, split.test, split.test)
+    following = splits[(index + 1) % len(splits)].test
+    validation = split.validation or tuple(name for name in following if name not in split.test)
+    train = tuple(name for name in split.train if name not in validation)
+    if not validation or not train:
+        raise DataError(
+            f"split {index}",
+            "leaves no videos to train or validate on under tvt",
+            "give a --splits file with 'train', 'validation' and 'test'",
+        )
+    return Parts(train, validation, split.test)
