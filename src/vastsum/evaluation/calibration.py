@@ -15,9 +15,9 @@ INTERVALS = (0.5, 0.9)
 
 @dataclass(frozen=True)
 class Calibration:
-    """`nll` is the mean negative log-likelihood of an annotation, in nats. `coverage_50` and `coverage_90` are the shares
-    of annotations inside the central intervals of that mass. `std_correlation` is Spearman's ρ between the predicted
-    deviation and the annotators' own, over the picks of the video (0 where either is constant)."""
+    """`nll` is the mean negative log-likelihood of an annotation, in nats. `coverage_50` and `coverage_90` are the
+    shares of annotations inside the central intervals of that mass. `std_correlation` is Spearman's ρ between the
+    predicted deviation and the annotators' own, over the picks of the video (0 where either is constant)."""
 
     nll: float
     coverage_50: float

@@ -25,9 +25,7 @@ class TrainingConfig:
     weight_decay: float = 1e-3
     gradient_clip: float = 1.0
     schedule: Schedule = "cosine"
-    weight_average: float = (
-        0.0  # decay of the exponential moving average that is evaluated; 0 evaluates the raw weights
-    )
+    weight_average: float = 0.95  # decay of the moving average of the weights that is evaluated; 0: raw weights
     checkpoint_every: int = 5  # epochs between the states a killed run goes on from
 
     def __post_init__(self) -> None:

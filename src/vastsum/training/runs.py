@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -169,7 +170,11 @@ def _start_worker(run: Run, dataset: Dataset, judge: Judge) -> None:
 
 
 def _work(job: Job, news: Any) -> None:
+    parent = os.getppid()
+
     def report(*epoch: Any) -> None:
+        if os.getppid() != parent:
+            os._exit(1)  # the command was killed: leave the job to whoever resumes it
         news.put(epoch)
 
     train_job(_worker["run"], _worker["dataset"], job, _worker["judge"], report)
