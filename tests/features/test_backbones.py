@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vastsum import assets
 from vastsum.errors import CheckpointError, ConfigError, DataError
 from vastsum.features import BACKBONES, load_backbone
+from vastsum.video import sample
 
 SHARED = Path(__file__).parents[3] / "shared"
 VIDEO = SHARED / "videos" / "Jumps.webm"
@@ -226,18 +227,6 @@ class TestWeightsByPath:
             load_backbone("googlenet", tmp_path)
 
 
-def every_fifteenth_frame(path: Path) -> NDArray[np.uint8]:
-    import av
-
-    with av.open(path) as container:
-        frames = [
-            frame.reformat(224, 224, format="rgb24", interpolation="BILINEAR").to_ndarray()
-            for index, frame in enumerate(container.decode(video=0))
-            if index % 15 == 0
-        ]
-    return np.stack(frames)  # (T, 224, 224, 3)
-
-
 @pytest.mark.skipif(not VIDEO.is_file(), reason="the benchmark's video and features (../shared) are not here")
 @pytest.mark.parametrize(
     ("name", "weights", "least"), [("googlenet", GOOGLENET, 0.95), ("efficientnet_lite0", None, 0.9)]
@@ -246,6 +235,7 @@ def test_features_of_a_real_video_agree_with_the_benchmark_s(name: str, weights:
     h5py = pytest.importorskip("h5py", reason="the benchmark's features are in HDF5")
     with h5py.File(SHARED / "data" / f"summe.{name}.h5") as file:
         expected = file["video_12/features"][()].astype(np.float32)
-    features = load_backbone(name, weights).extract(every_fifteenth_frame(VIDEO))
+    frames = np.stack([picked.image for picked in sample(VIDEO, every=15, size=(224, 224))])  # (T, 224, 224, 3)
+    features = load_backbone(name, weights).extract(frames)
     assert features.shape == expected.shape == (64, BACKBONES[name].width)
     assert cosines(features, expected).mean() >= least

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import onnxruntime as ort
@@ -91,13 +91,13 @@ class Backbone:
         batch = graph_input.shape[0]
         return batch if isinstance(batch, int) and batch > 0 else None
 
-    def _refuse(self, kind: str, wanted: str, found: dict[str, Any]) -> None:
+    def _refuse(self, kind: str, wanted: str, found: dict[str, Any]) -> NoReturn:
         names = ", ".join(map(repr, found)) or "none"
         raise CheckpointError(
             self.where, f"no {self.name}: {kind} {wanted!r} expected, found {names}", "give this backbone's own file"
         )
 
-    def _refuse_shape(self, name: str, value: Any, wanted: list[int]) -> None:
+    def _refuse_shape(self, name: str, value: Any, wanted: list[int]) -> NoReturn:
         raise CheckpointError(
             self.where,
             f"no {self.name}: {name!r} is {value.type} of shape {value.shape}, expected (batch, {wanted})",

@@ -12,8 +12,9 @@ Doubles = NDArray[np.float64]
 
 def centred(features: FloatArray) -> Doubles:
     """The same vectors about their mean, in double: scatter is unchanged and far less is lost to rounding."""
-    vectors = np.asarray(features, dtype=np.float64)
-    return vectors - vectors.mean(axis=0)  # (T, D)
+    vectors = np.array(features, dtype=np.float64)
+    vectors -= vectors.mean(axis=0)  # in place: this is by far the largest array of all
+    return vectors  # (T, D)
 
 
 def segment_sums(features: FloatArray, cuts: IntArray) -> Doubles:
