@@ -84,9 +84,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--strength", type=float, default=DEFAULT_STRENGTH)
     arguments = parser.parse_args()
-    print(
-        "| dataset | features | videos | F1 ± 1 s | uniform | segments | published | mean length s | published |"
-    )
+    print("| dataset | features | videos | F1 ± 1 s | uniform | segments | published | mean length s | published |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for dataset in DATASETS:
         for backbone in BACKBONES:
