@@ -15,6 +15,8 @@ import io
 import json
 import multiprocessing
 import os
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -145,11 +147,14 @@ def train_run(
             train_job(run, dataset, job, judge, report, device)
         return
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, ProcessPoolExecutor(
-        min(workers, len(waiting)), mp_context=context, initializer=_start_worker, initargs=(run, dataset, judge)
-    ) as pool:  # fmt: skip
-        news = manager.Queue()
-        pending = {pool.submit(_work, job, news) for job in waiting}
+    news = context.SimpleQueue()
+    with ProcessPoolExecutor(
+        min(workers, len(waiting)),
+        mp_context=context,
+        initializer=_start_worker,
+        initargs=(run, dataset, judge, news, os.getpid()),
+    ) as pool:
+        pending = {pool.submit(_work, job) for job in waiting}
         try:
             while pending:
                 finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -165,17 +170,21 @@ def train_run(
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(run: Run, dataset: Dataset, judge: Judge) -> None:
-    _worker.update(run=run, dataset=dataset, judge=judge)
+def _start_worker(run: Run, dataset: Dataset, judge: Judge, news: Any, parent: int) -> None:
+    _worker.update(run=run, dataset=dataset, judge=judge, news=news)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
-def _work(job: Job, news: Any) -> None:
-    parent = os.getppid()
+def _leave_with(parent: int) -> None:
+    """A killed command leaves its workers orphaned; they must not train on beside whoever resumes the run."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
+
+def _work(job: Job) -> None:
     def report(*epoch: Any) -> None:
-        if os.getppid() != parent:
-            os._exit(1)  # the command was killed: leave the job to whoever resumes it
-        news.put(epoch)
+        _worker["news"].put(epoch)
 
     train_job(_worker["run"], _worker["dataset"], job, _worker["judge"], report)
 
