@@ -1,10 +1,11 @@
 """The cuts that minimise scatter + β · (number of cuts), for given β: optimal partitioning with PELT's pruning.
 
 `ruptures` does this in C, evaluating one kernel value after another. On a video that keeps changing that is quick, but
-through a still stretch nothing can be pruned and its time is quadratic: 9 s for one β on half a still hour, an hour on
-ten hours (2 picks a second, 1280-D). So ruptures takes the short videos, where even the worst case is hundredths of a
-second, and `solve_in_blocks` the long ones: the same recursion, but with the kernel values of many picks at a time
-from one matrix product, shared by all β. Neither holds more than a band of the T×T kernel, and both are exact.
+through a still stretch nothing can be pruned and its time is quadratic: for one β, 9 s measured on half a still hour
+(2 picks a second, 1280-D), which makes an hour for ten. So ruptures takes the short videos, where even the worst case
+is hundredths of a second, and `solve_in_blocks` the long ones: the same recursion, but with the kernel values of many
+picks at a time from one matrix product, shared by all β. Neither holds more than a band of the T×T kernel, and both are
+exact; `solve_in_blocks` is quadratic on a still video too, only with a far smaller constant (benchmarks/kts.py).
 """
 
 from __future__ import annotations
