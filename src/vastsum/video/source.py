@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +34,7 @@ _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
 _MAX_DECODING_THREADS = 16
+_FAR_S = 60
 _REPAIR = "check that the file plays elsewhere, or copy it again from where it came from"
 
 
@@ -130,7 +132,29 @@ class Source:
         self.container.close()
 
     def packets(self) -> Iterator[VideoPacket]:
-        """The packets of the video stream in decoding order, read on over damaged places; each has a PTS."""
+        """The packets of the video stream in decoding order, read on over damaged places; each has a sane PTS."""
+        held: VideoPacket | None = None
+        before: int | None = None
+        for packet in self._timed_packets():
+            if held is not None:
+                self._bring_back(held, before, packet.pts)
+                before = held.pts
+                yield held
+            held = packet
+        if held is not None:
+            self._bring_back(held, before, None)
+            yield held
+
+    def _bring_back(self, packet: VideoPacket, before: int | None, after: int | None) -> None:
+        """One flipped bit can send a single frame years away; a gap is only believed if the next packet agrees."""
+        if before is None or packet.pts is None:
+            return
+        far = int(_FAR_S / self.time_base)
+        if abs(packet.pts - before) > far and (after is None or abs(after - before) <= far):
+            packet.pts = packet.dts = self._after(before)
+            self.n_unreadable += 1
+
+    def _timed_packets(self) -> Iterator[VideoPacket]:
         n_read = 0
         errors_in_a_row = 0
         last_pts: int | None = None
@@ -216,13 +240,31 @@ def open_container(path: Path) -> InputContainer:
         container = av.open(f"file:{path.absolute()}", options=options, metadata_errors="replace")
     except FFmpegError as error:
         problem = f"not a video that can be read ({error.strerror or error})"
-        if "moov" in str(error.log):
-            problem = "the video is cut off: its index is missing"
+        if _ends_before_its_index(path):
+            problem = "the video is cut off: its index, which comes last, is missing"
         raise VideoError(path, problem, _REPAIR) from None
     if container.format.name in _NOT_VIDEO_FORMATS or container.format.name.endswith("_pipe"):
         container.close()
         raise VideoError(path, "this is not a video", "give a video file")
     return container
+
+
+def _ends_before_its_index(path: Path) -> bool:
+    """Whether this is an mp4 (a row of boxes, each with its size and name) that ends before its box "moov"."""
+    file_size = path.stat().st_size
+    position = 0
+    with path.open("rb") as file:
+        while position + 8 <= file_size:
+            file.seek(position)
+            size, name = struct.unpack(">I4s", file.read(8))
+            if size == 1:
+                size = int.from_bytes(file.read(8), "big")
+            if (position == 0 and name != b"ftyp") or 0 < size < 8:
+                return False
+            if name == b"moov":
+                return position + size > file_size
+            position = position + size if size else file_size
+    return position > 0
 
 
 def _best_video_stream(path: Path, container: InputContainer) -> VideoStream:

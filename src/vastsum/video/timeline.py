@@ -92,6 +92,7 @@ class TimelineBuilder:
         self._settled = array("q")
         self._last_packet = (-(2**62), 0)  # PTS and duration of the packet shown last
         self._keyframe_pts = array("q")
+        self._reordered = False
 
     def add(self, packet: VideoPacket) -> Iterator[tuple[int, int]]:
         """Take a packet in; give the (index, PTS) that are now certain, in order."""
@@ -101,6 +102,7 @@ class TimelineBuilder:
             return
         if packet.is_keyframe:
             self._keyframe_pts.append(pts)
+        self._reordered = self._reordered or pts < self._last_packet[0]
         self._last_packet = max(self._last_packet, (pts, packet.duration or 0))
         heapq.heappush(self._unsettled, pts)
         # Whatever is still to come is decoded later, hence shown later than this packet is decoded.
@@ -143,14 +145,18 @@ class TimelineBuilder:
             source.time_base,
             duration,
             np.searchsorted(pts, np.unique(np.array(self._keyframe_pts, np.int64))).astype(np.int64),
-            tuple(warnings + _ends_early(source, length_s) + _unreadable_places(source)),
+            tuple(warnings + _ends_early(source, int(pts[0]), length_s) + _unreadable_places(source)),
         )
 
     def last_frame_duration(self) -> int:
         if self._source.untimed:
             return 1
         usual = int(np.median(np.diff(np.array(self._settled[-1000:])))) if len(self._settled) > 1 else 0
-        return self._last_packet[1] or max(usual, 0) or max(1, round(1 / self._source.rate / self._source.time_base))
+        own = self._last_packet[1]
+        # Where frames are reordered, mp4 gives the time until the next is decoded, not until it is shown.
+        if self._reordered and usual > 0:
+            own = min(own, usual) or usual
+        return own or max(usual, 0) or max(1, round(1 / self._source.rate / self._source.time_base))
 
 
 def read_timeline(path: str | os.PathLike[str]) -> Timeline:
@@ -168,15 +174,18 @@ def read_timeline(path: str | os.PathLike[str]) -> Timeline:
 def promised_duration_s(source: Source) -> float | None:
     """What the header says, for a progress bar; never to be relied upon."""
     stream, container = source.stream, source.container
+    if container.format.name == "avi" and stream.frames:
+        return float(stream.frames / source.rate)  # its duration is reckoned from the size of the file
     if stream.duration and stream.time_base:
         return float(stream.duration * stream.time_base)
     return container.duration / 1e6 if container.duration else None
 
 
-def _ends_early(source: Source, length_s: float) -> list[str]:
-    stream = source.stream
-    promised = float(stream.duration * stream.time_base) if stream.duration and stream.time_base else 0.0
-    if source.untimed or promised <= length_s + max(1.0, 0.02 * promised):
+def _ends_early(source: Source, first_pts: int, length_s: float) -> list[str]:
+    promised = promised_duration_s(source) or 0.0
+    # Some formats count from the first frame, and some from time 0.
+    end_s = length_s + max(0.0, float(first_pts * source.time_base))
+    if source.untimed or promised <= end_s + max(0.3, 0.005 * promised):
         return []
     return [f"the video stops at {length_s:.1f} s of the {promised:.1f} s its header promises: cut off or damaged"]
 
