@@ -1,0 +1,79 @@
+"""Which formats there are, and which one a file name asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vastsum.errors import ConfigError
+from vastsum.export.edl import write_edl
+from vastsum.export.json import write_json
+from vastsum.export.mp4 import write_mp4
+from vastsum.export.otio import write_otio
+from vastsum.export.png import write_png
+from vastsum.export.storyboard import write_storyboard
+from vastsum.export.vtt import write_vtt
+from vastsum.summary import Progress, Summary
+
+# What a copy of the original streams may need to be stored in; encoded summaries are mp4.
+_COPY_SUFFIXES = {".mkv", ".webm", ".mov"}
+
+
+@dataclass(frozen=True)
+class Format:
+    """`suffix` is what a summary of VIDEO.mp4 is called after VIDEO; `what` is one line for a person."""
+
+    suffix: str
+    write: Callable[[Summary, Path], object]
+    what: str
+
+    def path_for(self, video: Path, folder: Path) -> Path:
+        return folder / f"{video.stem}{self.suffix}"
+
+
+FORMATS: dict[str, Format] = {
+    "mp4": Format(".summary.mp4", write_mp4, "the summary as a video with sound"),
+    "json": Format(".summary.json", write_json, "scores, uncertainty, segments and what was chosen"),
+    "png": Format(".summary.png", write_png, "importance over time, as a picture"),
+    "storyboard": Format(".summary.storyboard.png", write_storyboard, "a picture of every chosen segment"),
+    "edl": Format(".summary.edl", write_edl, "cut list for editing programs (CMX 3600)"),
+    "otio": Format(".summary.otio", write_otio, "timeline for editing programs (OpenTimelineIO)"),
+    "vtt": Format(".summary.vtt", write_vtt, "chapters on the original video (WebVTT)"),
+}
+
+
+def format_of(path: Path) -> str:
+    """The format that a file name asks for; the longest ending counts."""
+    name = path.name.lower()
+    if name.endswith(("storyboard.png", "storyboard.jpg")):
+        return "storyboard"
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS or ending == "storyboard":
+        known = ", ".join(f".{name}" for name in FORMATS if name != "storyboard")
+        raise ConfigError(path, f"no format is known by the ending '.{ending}'", f"use {known} or .storyboard.png")
+    return ending
+
+
+def save(
+    summary: Summary,
+    path: Path,
+    *,
+    format: str | None = None,
+    copy: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write a summary to `path`, in `format` or the one its name asks for."""
+    if format is not None and format not in FORMATS:
+        raise ConfigError("format", f"'{format}' is not known", f"choose one of {', '.join(FORMATS)}")
+    if format == "mp4" or (format is None and copy and path.suffix.lower() in _COPY_SUFFIXES):
+        name = "mp4"
+    else:
+        name = format or format_of(path)
+    if name == "mp4":
+        write_mp4(summary, path, copy=copy, progress=progress)
+    elif copy:
+        raise ConfigError("copy", f"only a video can be copied, not '{name}'", "leave it out, or save as .mp4")
+    else:
+        FORMATS[name].write(summary, path)
+    return path
