@@ -22,10 +22,11 @@ def read_scores_tsv(path: Path, titles: Mapping[str, str]) -> dict[str, FloatArr
     rows = _rows_by_id(path)
     ids = list(rows)
     by_title = {title: key for key, title in titles.items() if title}
-    keys = {video_id: by_title.get(video_id, f"video_{n}") for n, video_id in enumerate(ids, start=1)}
-    if by_title and not set(ids) & set(by_title):
+    keys = by_title or {video_id: f"video_{n}" for n, video_id in enumerate(ids, start=1)}
+    named = [video_id for video_id in ids if keys.get(video_id) in titles]
+    if not named:
         raise DataError(path, "names none of the videos of the benchmark file", "check that both are of one dataset")
-    return {keys[video_id]: _stack(path, video_id, rows[video_id]) for video_id in ids if keys[video_id] in titles}
+    return {keys[video_id]: _stack(path, video_id, rows[video_id]) for video_id in named}
 
 
 def _rows_by_id(path: Path) -> dict[str, list[FloatArray]]:

@@ -83,7 +83,7 @@ class LearnedPositions(nn.Module):
         place = place.clamp(max=last_row)
         below = place.floor().long()
         above = (below + 1).clamp(max=last_row)
-        share = (place - below).unsqueeze(-1)
+        share = (place - below).unsqueeze(-1).to(self.table.dtype)
         return torch.lerp(self.table[below], self.table[above], share)  # (B, T, d)
 
 

@@ -1,0 +1,291 @@
+"""Training learns, repeats to the bit, and goes on after a kill as if nothing had happened."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from vastsum.data import Dataset, load_splits
+from vastsum.data.splits import Splits
+from vastsum.errors import CheckpointError, ConfigError, OutputError
+from vastsum.evaluation.metrics import agreement, mean_agreement
+from vastsum.training import Config, load_config
+from vastsum.training.batches import collate
+from vastsum.training.checkpoints import load_scorer, load_tensors
+from vastsum.training.loop import Trainer
+from vastsum.training.objective import Objective, pool_scores
+from vastsum.training.runs import Job, Run, load_run, open_run, train_job, train_run
+
+QUICK = load_config(None, ["network.width=16", "network.heads=2", "network.layers=1", "network.head_width=16",
+                           "network.positions=64", "training.epochs=4", "training.checkpoint_every=2",
+                           "training.batch_size=3", "loss.rank_pairs=64", "loss.stability_warmup=1"])  # fmt: skip
+LEARNING = load_config(None, ["network.width=32", "network.heads=4", "network.layers=1", "network.dropout=0.1",
+                              "network.input_dropout=0.2", "training.epochs=25", "training.learning_rate=0.003",
+                              "training.batch_size=4"])  # fmt: skip
+
+
+def quiet(job: Job, epoch: int, row: dict[str, float]) -> None:
+    pass
+
+
+def start(folder: Path, dataset: Dataset, config: Config = QUICK, protocol: str = "5fcv", n_seeds: int = 1) -> Run:
+    splits = load_splits(dataset)
+    two = Splits(splits.source, splits.splits[:2])
+    return open_run(folder, dataset, two, protocol, n_seeds, config, resume=False)
+
+
+def weights_of(run: Run, job: Job, name: str = "last") -> dict[str, torch.Tensor]:
+    return load_tensors(run.folder / job.name / f"{name}.safetensors")[0]
+
+
+def assert_same_bits(one: dict[str, torch.Tensor], two: dict[str, torch.Tensor]) -> None:
+    assert one.keys() == two.keys()
+    for name in one:
+        assert torch.equal(one[name], two[name]), name
+
+
+@pytest.mark.parametrize("kind", ["tvsum", "summe"])
+def test_it_learns_the_synthetic_benchmark(kind: str, tvsum: Dataset, summe: Dataset) -> None:
+    dataset = {"tvsum": tvsum, "summe": summe}[kind]
+    names = list(dataset.videos)
+    config = replace(LEARNING, network=replace(LEARNING.network, feature_width=24))
+    trainer = Trainer(config, dataset.kind, [dataset.videos[name] for name in names[:7]], seed=0)
+    test = [dataset.videos[name] for name in names[7:]]
+    torch.set_num_threads(1)
+
+    def score_tau() -> float:
+        predictions = [trainer.scorer.predict(video.features, video.segments) for video in test]
+        pairs = zip(predictions, test, strict=True)
+        return float(np.mean([agreement(prediction, video, dataset.kind).score_tau for prediction, video in pairs]))
+
+    before = score_tau()
+    logs = [trainer.train_epoch(epoch) for epoch in range(25)]
+    after = score_tau()
+    assert logs[-1]["main"] < logs[0]["main"]
+    assert after > before + 0.1
+    assert after > 0.2
+    assert all(np.isfinite(value) for log in logs for value in log.values())
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(tmp_path: Path, tvsum: Dataset) -> None:
+    runs = [start(tmp_path / name, tvsum, n_seeds=2) for name in "ab"]
+    for run in runs:
+        train_run(run, tvsum, mean_agreement, quiet)
+    for job in runs[0].jobs:
+        for name in ("last", "best"):
+            assert_same_bits(weights_of(runs[0], job, name), weights_of(runs[1], job, name))
+        assert (runs[0].folder / job.name / "log.csv").read_text() == (
+            runs[1].folder / job.name / "log.csv"
+        ).read_text()
+    one, two = weights_of(runs[0], Job(0, 0)), weights_of(runs[0], Job(0, 1))
+    assert not torch.equal(one["project.weight"], two["project.weight"])
+
+
+def test_workers_give_the_same_bits_as_one_process(tmp_path: Path, summe: Dataset) -> None:
+    alone, together = start(tmp_path / "alone", summe), start(tmp_path / "together", summe)
+    train_run(alone, summe, mean_agreement, quiet)
+    seen = []
+    train_run(together, summe, mean_agreement, lambda *news: seen.append(news), workers=2)
+    for job in alone.jobs:
+        assert_same_bits(weights_of(alone, job), weights_of(together, job))
+    assert len(seen) == 2 * QUICK.training.epochs
+
+
+def test_training_leaves_the_callers_random_numbers_alone(tvsum: Dataset) -> None:
+    config = replace(QUICK, network=replace(QUICK.network, feature_width=24))
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    Trainer(config, "tvsum", list(tvsum.videos.values())[:2], 0).train_epoch(0)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_the_log_has_every_epoch_and_the_chosen_one_is_the_best(tmp_path: Path, tvsum: Dataset) -> None:
+    run = start(tmp_path / "run", tvsum)
+    train_job(run, tvsum, Job(0, 0), mean_agreement, quiet)
+    folder = run.folder / "split0.seed0"
+    with (folder / "log.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["epoch"]) for row in rows] == [1, 2, 3, 4]
+    assert {"total", "main", "rank", "stability", "kl", "learning_rate", "tau", "rho"} <= set(rows[0])
+    result = json.loads((folder / "result.json").read_text())
+    best = max(rows, key=lambda row: float(row["tau"]))
+    assert result["chosen_epoch"] == int(best["epoch"])
+    scorer, meta = load_scorer(folder / "best.safetensors")
+    assert meta["epoch"] == result["chosen_epoch"]
+    test = [tvsum.videos[name] for name in run.parts(Job(0, 0)).test]
+    assert mean_agreement(scorer, test, "tvsum")[0] == pytest.approx(float(best["tau"]))
+    assert not (folder / "state.safetensors").exists()
+
+
+def test_last_watches_nothing(tmp_path: Path, tvsum: Dataset) -> None:
+    run = start(tmp_path / "run", tvsum, protocol="last")
+    train_job(run, tvsum, Job(1, 0), mean_agreement, quiet)
+    assert not (run.folder / "split1.seed0" / "best.safetensors").exists()
+    assert "tau" not in (run.folder / "split1.seed0" / "log.csv").read_text()
+
+
+class Stopped(Exception):  # noqa: N818
+    pass
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 3])
+def test_stopped_after_any_epoch_it_ends_in_the_same_bits(tmp_path: Path, tvsum: Dataset, stop_after: int) -> None:
+    whole, broken = start(tmp_path / "whole", tvsum), start(tmp_path / "broken", tvsum)
+    job = Job(0, 0)
+    train_job(whole, tvsum, job, mean_agreement, quiet)
+
+    def stop(_job: Job, epoch: int, _row: dict[str, float]) -> None:
+        if epoch == stop_after:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        train_job(broken, tvsum, job, mean_agreement, stop)
+    assert not broken.is_finished(job)
+    (broken.folder / job.name / ".last.safetensors.x.part").write_bytes(b"half a file")
+    train_job(broken, tvsum, job, mean_agreement, quiet)
+    for name in ("last", "best"):
+        assert_same_bits(weights_of(whole, job, name), weights_of(broken, job, name))
+    files = {path.name for path in (broken.folder / job.name).iterdir()}
+    assert files == {"log.csv", "result.json", "last.safetensors", "best.safetensors"}
+
+
+def test_killed_for_real_it_resumes_to_the_same_bits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    """SIGKILL to the command and its workers in the middle of training, then --resume."""
+    settings = [
+        "network.width=16",
+        "network.heads=2",
+        "network.layers=1",
+        "training.epochs=12",
+        "training.checkpoint_every=1",
+    ]
+    command = [sys.executable, "-m", "vastsum", "train", str(synthetic_files["tvsum"]), "--protocol=5fcv"]
+    command += [f"--set={setting}" for setting in settings]
+    quiet_output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    killed = tmp_path / "killed"
+    process = subprocess.Popen([*command, "-o", str(killed), "--workers=2"], start_new_session=True, **quiet_output)
+    deadline = time.monotonic() + 60
+    while not list(killed.glob("*/state.safetensors")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert len(list(killed.glob("*/result.json"))) < 5, "it was killed in the middle"
+    time.sleep(1.5)  # workers notice and leave
+
+    refused = subprocess.run([*command, "-o", str(killed)], capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "--resume" in refused.stderr
+    for extra in (["-o", str(killed), "--resume"], ["-o", str(tmp_path / "whole")]):
+        subprocess.run([*command, *extra, "--workers=2"], check=True, **quiet_output)
+    run = load_run(killed)
+    whole = load_run(tmp_path / "whole")
+    for job in run.jobs:
+        assert_same_bits(weights_of(whole, job), weights_of(run, job))
+        assert_same_bits(weights_of(whole, job, "best"), weights_of(run, job, "best"))
+
+
+def test_a_run_is_resumed_only_as_it_was_started(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:
+    start(tmp_path / "run", tvsum)
+    splits = Splits("x", load_splits(tvsum).splits[:2])
+    same = replace(splits, source=load_splits(tvsum).source)
+
+    def again(dataset: Dataset, splits: Splits, protocol: str, n_seeds: int, config: Config) -> Run:
+        return open_run(tmp_path / "run", dataset, splits, protocol, n_seeds, config, resume=True)
+
+    assert again(tvsum, same, "5fcv", 1, QUICK).jobs == [Job(0, 0), Job(1, 0)]
+    changed = [
+        (summe, same, "5fcv", 1, QUICK), (tvsum, same, "tvt", 1, QUICK), (tvsum, same, "5fcv", 2, QUICK),
+        (tvsum, same, "5fcv", 1, load_config()), (tvsum, splits, "5fcv", 1, QUICK),
+    ]  # fmt: skip
+    for arguments in changed:
+        with pytest.raises(ConfigError, match="was started with another"):
+            again(*arguments)
+    with pytest.raises(OutputError, match="exists already"):
+        start(tmp_path / "run", tvsum)
+    with pytest.raises(ConfigError, match="seed"):
+        start(tmp_path / "other", tvsum, n_seeds=0)
+    assert not (tmp_path / "other").exists()
+
+
+def test_broken_runs_and_checkpoints_are_named(tmp_path: Path, tvsum: Dataset) -> None:
+    run = start(tmp_path / "run", tvsum)
+    train_job(run, tvsum, Job(0, 0), mean_agreement, quiet)
+    good = run.folder / "split0.seed0" / "last.safetensors"
+    pickled = tmp_path / "model.safetensors"
+    torch.save({"w": torch.ones(1)}, pickled)
+    truncated = tmp_path / "cut.safetensors"
+    truncated.write_bytes(good.read_bytes()[:-50])
+    foreign = tmp_path / "foreign.safetensors"
+    import safetensors.torch
+
+    safetensors.torch.save_file({"w": torch.ones(1)}, foreign)
+    tensors, _ = load_tensors(good)
+    tensors.pop("project.weight")
+    partial = tmp_path / "partial.safetensors"
+    meta = safetensors.safe_open(good, "pt").metadata()
+    safetensors.torch.save_file(tensors, partial, metadata=meta)
+    future = tmp_path / "future.safetensors"
+    safetensors.torch.save_file({"w": torch.ones(1)}, future, metadata={"vastsum": '{"format": 99}'})
+    cases = [
+        (tmp_path / "absent.safetensors", "does not exist"), (pickled, "not a readable"), (truncated, "not a readable"),
+        (foreign, "not written by vastsum"), (partial, "whole VASTSum network"), (future, "format 99"),
+    ]  # fmt: skip
+    for path, words in cases:
+        with pytest.raises(CheckpointError, match=words) as caught:
+            load_scorer(path)
+        assert str(caught.value).startswith(str(path))
+        assert "\n" not in str(caught.value)
+    (run.folder / "run.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load_run(run.folder)
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        load_run(tmp_path / "absent")
+
+
+def test_accumulating_and_padding_give_the_same_step(tvsum: Dataset) -> None:
+    """One video at a time, or all padded together: the same gradient but for rounding, where nothing is random."""
+    losses = []
+    for at_once in (1, 3):
+        settings = {"training.videos_at_once": at_once, "network.dropout": 0.0, "network.input_dropout": 0.0,
+                    "loss.rank_weight": 0.0, "loss.stability_weight": 0.0, "network.feature_width": 24}  # fmt: skip
+        config = QUICK.with_settings(settings, "test")
+        trainer = Trainer(config, "tvsum", list(tvsum.videos.values())[:3], seed=0)
+        with torch.no_grad():
+            trainer.network.head.latent_log_variance.bias.fill_(-50.0)
+            trainer.network.head.latent_log_variance.weight.zero_()
+        losses.append(trainer.train_epoch(1))
+    assert losses[0]["main"] == pytest.approx(losses[1]["main"], abs=5e-3)
+    assert losses[0]["gradient_norm"] == pytest.approx(losses[1]["gradient_norm"], rel=0.05)
+
+
+def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset) -> None:
+    videos = list(summe.videos.values())[:3]
+    batch = collate(videos)
+    signal = torch.rand(batch.mask.shape, generator=torch.Generator().manual_seed(0))
+    pooled = pool_scores(signal, batch)
+    for row, video in enumerate(videos):
+        ids, n = video.segments.ids, len(video.segments.picks)
+        for k in range(len(video.segments)):
+            inside = signal[row, :n][torch.from_numpy(ids == k)]
+            expected = inside.mean() if len(inside) else signal[row, video.segments.first_picks[k]]
+            assert float(pooled[row, k]) == pytest.approx(float(expected), abs=1e-6)
+    objective = Objective("summe", QUICK.loss, 1.0)
+    base, perturbed = objective._solve(pooled.double().numpy(), batch, np.random.default_rng(0))
+    assert perturbed.shape == (3, QUICK.loss.stability_draws, batch.n_segments)
+    for row, video in enumerate(videos):
+        for solution in (base[row], *perturbed[row]):
+            chosen = solution[: len(video.segments)].numpy()
+            assert video.segments.lengths[chosen].sum() <= 0.15 * video.segments.n_frames
+            assert not solution[len(video.segments) :].any()
