@@ -230,7 +230,7 @@ class _Pictures:
         for frames in self._ranges:
             start, end = _span(self._timeline, frames)
             starts = True
-            for frame in upright(self._reader.frames(*frames)):
+            for frame in upright(self._source, self._reader.frames(*frames)):
                 assert frame.pts is not None
                 assert frame.time_base is not None
                 # A range whose start was lost begins with what is left, so that nothing before it lasts too long.

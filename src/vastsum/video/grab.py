@@ -27,12 +27,12 @@ def grab(
         start_pts = _start_pts(source)
         frame = first_frame(source)
         scaler = VideoReformatter()
-        last = picture(frame, _fitting(shown_size(source, frame), max_size), scaler)
+        last = _thumbnail(source, frame, max_size, scaler)
         grabbed: dict[float, UInt8Array] = {}
         for time_s in sorted(set(times_s)):
             found = _frame_at(source, start_pts + int(max(time_s, 0) / source.time_base))
             if found is not None:
-                last = picture(found, _fitting(shown_size(source, found), max_size), scaler)
+                last = _thumbnail(source, found, max_size, scaler)
             grabbed[time_s] = last
         return [grabbed[time_s] for time_s in times_s]
 
@@ -44,6 +44,10 @@ def _start_pts(source: Source) -> int:
             break
     source.rewind()
     return builder.first_pts
+
+
+def _thumbnail(source: Source, frame: VideoFrame, max_size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
+    return picture(frame, source.orientation(frame), _fitting(shown_size(source, frame), max_size), scaler)
 
 
 def _fitting(size: tuple[int, int], max_size: tuple[int, int]) -> tuple[int, int]:

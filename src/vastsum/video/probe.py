@@ -10,7 +10,7 @@ from pathlib import Path
 from av.video.frame import VideoFrame
 
 from vastsum.errors import VideoError
-from vastsum.video.source import Orientation, Source
+from vastsum.video.source import Source
 from vastsum.video.timeline import promised_duration_s
 
 
@@ -62,7 +62,7 @@ def describe(source: Source, frame: VideoFrame) -> VideoInfo:
         height=height,
         fps=float(source.rate),
         duration_s=promised_duration_s(source),
-        rotation=Orientation.of(frame).rotation,
+        rotation=source.orientation(frame).rotation,
         codec=source.codec,
         container=container.format.name,
         n_audio_streams=sum(s.codec_context is not None for s in container.streams.audio),
@@ -73,7 +73,7 @@ def describe(source: Source, frame: VideoFrame) -> VideoInfo:
 def shown_size(source: Source, frame: VideoFrame) -> tuple[int, int]:
     """Width and height on a screen with square pixels, the picture turned upright."""
     aspect = pixel_aspect(source)
-    return Orientation.of(frame).shown_size(max(1, round(frame.width * aspect)), frame.height)
+    return source.orientation(frame).shown_size(max(1, round(frame.width * aspect)), frame.height)
 
 
 def pixel_aspect(source: Source) -> Fraction:

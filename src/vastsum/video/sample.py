@@ -235,7 +235,8 @@ class _Worker:
         self._n_given += 1
         self._n_flawed += frame.is_corrupt
         index = self._builder.index_of(frame.pts)
-        self._hand_over(Sample(index, self._time_s(frame.pts), picture(frame, self._size, self._scaler)))
+        image = picture(frame, self.source.orientation(frame), self._size, self._scaler)
+        self._hand_over(Sample(index, self._time_s(frame.pts), image))
 
     def _time_s(self, pts: int) -> float:
         return float((pts - self._builder.first_pts) * self.source.time_base)
@@ -256,9 +257,8 @@ class _Worker:
         return losses
 
 
-def picture(frame: VideoFrame, size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
+def picture(frame: VideoFrame, orientation: Orientation, size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
     """The frame upright, in RGB, squashed to (width, height) in one pass from whatever format it is stored in."""
-    orientation = Orientation.of(frame)
     width, height = orientation.shown_size(*size)
     small = scaler.reformat(frame, width, height, "rgb24", interpolation=Interpolation.BILINEAR, threads=1)
     return orientation.apply(np.asarray(small.to_ndarray(), np.uint8))

@@ -92,6 +92,7 @@ class Source:
         self._threads = threads or min(os.cpu_count() or 1, _MAX_DECODING_THREADS)
         self._decoder_options = decoder_options or {}
         self._n_stamped = 0
+        self._orientation: Orientation | None = None
         self._attach()
         # Frames of streams without usable timestamps are counted from the start instead.
         self.untimed = _is_untimed(self.container, self.stream)
@@ -199,6 +200,12 @@ class Source:
                 frame.pts = self._n_stamped
                 self._n_stamped += 1
         return [frame for frame in frames if frame.pts is not None]
+
+    def orientation(self, frame: VideoFrame) -> Orientation:
+        """How the stream's frames are turned. Asked of the first only: PyAV keeps frames it was asked of alive."""
+        if self._orientation is None:
+            self._orientation = Orientation.of(frame)
+        return self._orientation
 
     def seek(self, pts: int) -> None:
         """Go to the key frame at or before `pts`; where the file cannot, go to its start."""

@@ -10,19 +10,19 @@ from av.error import EOFError as NoMoreError
 from av.filter import Graph
 from av.video.frame import VideoFrame
 
-from vastsum.video.source import Orientation
+from vastsum.video.source import Orientation, Source
 
 _Kind = tuple[int, int, str, Orientation, bool]
 
 
-def upright(frames: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
+def upright(source: Source, frames: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
     """The frames of one range, turned and deinterlaced where they need it; times stay as they are."""
     kind: _Kind | None = None
     graph: Graph | None = None
     interlaced = False
     for frame in frames:
         interlaced = interlaced or frame.interlaced_frame
-        its_kind = (frame.width, frame.height, frame.format.name, Orientation.of(frame), interlaced)
+        its_kind = (frame.width, frame.height, frame.format.name, source.orientation(frame), interlaced)
         if its_kind != kind:
             yield from _rest(graph)
             kind, graph = its_kind, _graph(frame, its_kind)
