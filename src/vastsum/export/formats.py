@@ -46,12 +46,13 @@ FORMATS: dict[str, Format] = {
 def format_of(path: Path) -> str:
     """The format that a file name asks for; the longest ending counts."""
     name = path.name.lower()
-    if name.endswith(("storyboard.png", "storyboard.jpg")):
+    if name.endswith("storyboard.png"):
         return "storyboard"
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS or ending == "storyboard":
         known = ", ".join(f".{name}" for name in FORMATS if name != "storyboard")
-        raise ConfigError(path, f"no format is known by the ending '.{ending}'", f"use {known} or .storyboard.png")
+        problem = f"no format is known by the ending '.{ending}'" if ending else "a name without an ending"
+        raise ConfigError(path, problem, f"use {known} or .storyboard.png, or name the format")
     return ending
 
 

@@ -22,7 +22,7 @@ from vastsum.export.drawing import (
     stability_colour,
 )
 from vastsum.export.source import shown_name
-from vastsum.export.timecode import format_short
+from vastsum.export.timecode import format_length, format_short
 from vastsum.summary import Float64Array, Summary
 from vastsum.video import grab
 from vastsum.video.source import UInt8Array
@@ -41,7 +41,7 @@ def write_png(summary: Summary, destination: Path) -> None:
     plot_top = _STRIP_TOP + (_STRIP_HEIGHT + _GAP if pictures else 0)
     plot = (_LEFT, plot_top, _RIGHT, plot_top + _PLOT_HEIGHT)
     lane = (_LEFT, plot[3] + 10, _RIGHT, plot[3] + 10 + _LANE_HEIGHT)
-    canvas = Canvas(_WIDTH, lane[3] + 112)
+    canvas = Canvas(_WIDTH, lane[3] + 112, scale=3)
     _title(canvas, summary)
     _strip(canvas, pictures)
     _chosen_columns(canvas, summary, (_LEFT, plot[1], _RIGHT, lane[3]))
@@ -66,8 +66,8 @@ def _thumbnails(summary: Summary) -> list[UInt8Array]:
 def _title(canvas: Canvas, summary: Summary) -> None:
     canvas.text((_LEFT, 26), canvas.shortened(shown_name(summary), 32, _RIGHT - _LEFT), 32)
     facts = [
-        f"{format_short(summary.duration_s, 1)} of {format_short(summary.video.duration_s, 1)}",
-        f"{summary.fraction:.1%} chosen, at most {summary.budget.fraction:.1%} asked",
+        f"{format_length(summary.duration_s)} of {format_length(summary.video.duration_s)}",
+        f"{summary.fraction:.1%} (budget {summary.budget.fraction:.1%})",
         f"{len(summary.selected)} of {len(summary.segments)} segments",
         f"{summary.model.scorer} on {summary.model.backbone}",
     ]
@@ -110,8 +110,8 @@ def _curve(canvas: Canvas, summary: Summary, plot: Box) -> None:
     above = [(x, scale.y(value)) for x, value in zip(xs, mean + std, strict=True)]
     below = [(x, scale.y(value)) for x, value in zip(xs, mean - std, strict=True)]
     canvas.polygon(above + below[::-1], BAND)
-    _grid_over_band(canvas, scale)
-    canvas.line([(x, scale.y(value)) for x, value in zip(xs, mean, strict=True)], CURVE, 2.5)
+    canvas.line([(_LEFT, scale.bottom), (_RIGHT, scale.bottom)], QUIET)
+    canvas.line([(x, scale.y(value)) for x, value in zip(xs, mean, strict=True)], CURVE, 3)
 
 
 def _drawn_points(summary: Summary) -> tuple[Float64Array, Float64Array, Float64Array]:
@@ -154,10 +154,6 @@ def _value_axis(canvas: Canvas, scale: _Scale) -> None:
         canvas.text((_LEFT - 12, scale.y(value)), label, 15, QUIET, anchor="rm")
 
 
-def _grid_over_band(canvas: Canvas, scale: _Scale) -> None:
-    canvas.line([(_LEFT, scale.bottom), (_RIGHT, scale.bottom)], QUIET)
-
-
 def _lane(canvas: Canvas, summary: Summary, lane: Box) -> None:
     """All segments in a row; where they are too narrow for a gap, they touch, and chosen ones stay visible."""
     for segment in sorted(summary.segments, key=lambda segment: segment.selected):
@@ -177,7 +173,9 @@ def _time_axis(canvas: Canvas, summary: Summary, top: float) -> None:
     for time_s in np.arange(0, duration_s * 1.0001, step_s):
         x = _x(summary, float(time_s))
         canvas.line([(x, top + 6), (x, top + 13)], QUIET)
-        canvas.text((x, top + 18), format_short(float(time_s), decimals), 16, INK, anchor="ma")
+        label = format_short(float(time_s), decimals)
+        middle = min(x, _WIDTH - 8 - canvas.text_width(label, 16) / 2)
+        canvas.text((middle, top + 18), label, 16, INK, anchor="ma")
 
 
 def _legend(canvas: Canvas, y: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, sqrt
+from math import ceil, log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from vastsum.errors import VideoError
 from vastsum.export.drawing import FAINT, INK, QUIET, Canvas, stability_colour
 from vastsum.export.source import shown_name
-from vastsum.export.timecode import format_short, format_time
+from vastsum.export.timecode import format_length, format_time
 from vastsum.summary import Summary, SummarySegment
 from vastsum.video import grab
 from vastsum.video.source import UInt8Array
@@ -29,7 +29,7 @@ def write_storyboard(summary: Summary, destination: Path) -> None:
     segments = _shown_segments(summary)
     sheet = _Sheet.of(len(segments), summary.video.width / summary.video.height)
     pictures = _pictures(summary, segments, sheet)
-    canvas = Canvas(sheet.width, sheet.height)
+    canvas = Canvas(sheet.width, sheet.height, scale=2 if len(segments) <= 200 else 1)  # large sheets take memory
     _title(canvas, summary, len(segments))
     strongest = max(abs(segment.importance) for segment in segments)
     for n, (segment, picture) in enumerate(zip(segments, pictures, strict=True)):
@@ -49,8 +49,13 @@ class _Sheet:
         """About as wide as a screen, with pictures that get smaller as they get more."""
         cell_width = float(np.interp(n, [1, 4, 30, 200, MAX_PICTURES], [640, 420, 280, 200, 160]))
         picture_height = cell_width / min(max(aspect, 0.75), 3.0)
-        n_columns = ceil(sqrt(n * 1.6 * (picture_height + _CAPTION + _GAP) / (cell_width + _GAP)))
-        n_columns = min(max(n_columns, 1), n)
+        wanted = sqrt(n * 1.6 * (picture_height + _CAPTION + _GAP) / (cell_width + _GAP))
+
+        def cost(n_columns: int) -> float:
+            """Near the wanted shape, but rather another than one with a nearly empty last row."""
+            return abs(log(n_columns / wanted)) + 0.4 * (-n % n_columns) / n_columns
+
+        n_columns = min(range(1, n + 1), key=cost)
         return cls(n_columns, ceil(n / n_columns), cell_width, picture_height)
 
     @property
@@ -93,7 +98,7 @@ def _title(canvas: Canvas, summary: Summary, n_shown: int) -> None:
     shown = f"{n} segments" if n_shown == n else f"the {n_shown} most important of {n} segments"
     shown = "1 segment" if n == 1 else shown
     facts = (
-        f"{shown}   ·   {format_short(summary.duration_s, 1)} of {format_short(summary.video.duration_s, 1)}"
+        f"{shown}   ·   {format_length(summary.duration_s)} of {format_length(summary.video.duration_s)}"
         f"   ·   {summary.fraction:.1%}"
     )
     canvas.text((_MARGIN, 62), canvas.shortened(facts, 16, room), 16, QUIET)
@@ -104,7 +109,9 @@ def _cell(canvas: Canvas, sheet: _Sheet, n: int, segment: SummarySegment, pictur
     left, top = sheet.place(n)
     right, bottom = left + sheet.cell_width, top + sheet.picture_height
     canvas.box((left, top, right, bottom), INK)
-    canvas.picture(picture, (left, top, right, bottom), cover=False)
+    # Cells have the video's shape, unless that is very tall or very wide; then the picture is shown whole, on black.
+    same_shape = abs(sheet.cell_width / sheet.picture_height * picture.shape[0] / picture.shape[1] - 1) < 0.05
+    canvas.picture(picture, (left, top, right, bottom), cover=same_shape)
     canvas.box((left, bottom + 5, right, bottom + 10), FAINT)
     canvas.box(
         (left, bottom + 5, left + max(strength, 0.0) * sheet.cell_width, bottom + 10),
@@ -113,5 +120,5 @@ def _cell(canvas: Canvas, sheet: _Sheet, n: int, segment: SummarySegment, pictur
     wide = sheet.cell_width >= 240
     size = 17 if wide else 14
     code = format_time(segment.start_s, 1 if wide else 0)
-    canvas.text((left, bottom + 18), f"{code}  + {segment.duration_s:.1f} s", size, INK)
+    canvas.text((left, bottom + 18), f"{code}  + {format_length(segment.duration_s)}", size, INK)
     canvas.text((right, bottom + 18), f"{segment.importance:.2f}", size, QUIET, anchor="ra")

@@ -39,6 +39,13 @@ def format_short(seconds: float, decimals: int = 0) -> str:
     return f"{int(hours)}:{minutes}:{rest}" if int(hours) else f"{int(minutes)}:{rest}"
 
 
+def format_length(seconds: float) -> str:
+    """How long something lasts: 0.04 s, 4.8 s, 1:04"""
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds:.1f} s" if seconds < 59.95 else format_short(seconds)
+
+
 @dataclass(frozen=True)
 class RequestedBudget:
     """A budget as it was asked for, before the video's duration is known: a share or a number of seconds."""
