@@ -85,6 +85,14 @@ def test_summary_can_be_played_while_it_loads(video_of: VideoOf, tmp_path: Path)
     assert 0 < data.index(b"moov") < data.index(b"mdat")
 
 
+def test_name_decides_the_container(video_of: VideoOf, tmp_path: Path) -> None:
+    write_summary(video_of("h264 mp4"), [(0, 5)], tmp_path / "out.mkv")
+    assert "matroska" in probe(tmp_path / "out.mkv").container
+    assert play(tmp_path / "out.mkv").indices == [0, 1, 2, 3, 4, 5]
+    with pytest.raises(OutputError, match="webm cannot hold h264"):
+        write_summary(video_of("h264 mp4"), [(0, 5)], tmp_path / "out.webm")
+
+
 def test_every_cut_is_a_place_to_jump_to(video_of: VideoOf, tmp_path: Path) -> None:
     write_summary(video_of("h264 mp4"), [(3, 10), (22, 33), (60, 65)], tmp_path / "out.mp4")
     assert {0, 8, 20} <= set(read_timeline(tmp_path / "out.mp4").keyframes.tolist())
@@ -236,6 +244,12 @@ def _all_pictures(path: Path) -> list[np.ndarray]:
         return [s.image for s in samples]
 
 
+def test_copied_hevc_plays_on_apple_devices(video_of: VideoOf, tmp_path: Path) -> None:
+    write_summary(video_of("hevc mkv"), [(0, 20)], tmp_path / "out.mp4", copy=True)
+    with av.open(str(tmp_path / "out.mp4")) as container:
+        assert container.streams.video[0].codec_tag == "hvc1"
+
+
 def test_copy_starts_at_the_key_frame_before(video_of: VideoOf, tmp_path: Path) -> None:
     timeline = read_timeline(video_of("h264 mp4 short GOP"))
     written = write_summary(video_of("h264 mp4 short GOP"), [(40, 45)], tmp_path / "out.mp4", copy=True)
@@ -360,3 +374,13 @@ def test_thumbnails_are_near_their_times(video_of: VideoOf, kind: str) -> None:
 def test_thumbnails_are_not_enlarged(video_of: VideoOf) -> None:
     assert grab(video_of("2 s"), [0.5], max_size=(4000, 4000))[0].shape == (120, 160, 3)
     assert grab(video_of("2 s"), []) == []
+
+
+def test_a_nearby_key_frame_will_do(video_of: VideoOf) -> None:
+    path = video_of("h264 mp4 short GOP")
+    keyframes = read_timeline(path).keyframes.tolist()
+    times = [k / 10 for k in range(30)]
+    for time_s, picture in zip(times, grab(path, times, nearby_s=0.5), strict=True):
+        assert read_index(picture) in keyframes
+        assert abs(read_index(picture) / 30 - time_s) <= 0.5
+    assert read_index(grab(path, [1.5], nearby_s=0.01)[0]) in {43, 44, 45}  # there is none: as without

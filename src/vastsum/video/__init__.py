@@ -1,10 +1,10 @@
 """File to frames, and frames to file."""
 
 from vastsum.video.cut import Written, write_summary
-from vastsum.video.grab import grab
-from vastsum.video.probe import VideoInfo, probe
+from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
-from vastsum.video.sample import Sample, Samples, sample
+from vastsum.video.sampling import Sample, Samples, sample
+from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
 
 __all__ = [

@@ -18,7 +18,7 @@ from av.video.stream import VideoStream
 from vastsum.errors import OutputError, VideoError
 from vastsum.types import IntArray
 from vastsum.video.output import writing
-from vastsum.video.probe import pixel_aspect
+from vastsum.video.probing import pixel_aspect
 from vastsum.video.reader import FrameRange, FrameReader
 from vastsum.video.remux import remux
 from vastsum.video.sound import Sound
@@ -127,7 +127,7 @@ def _encode(
     reader = FrameReader(source, timeline, ranges)
     pictures = _Pictures(source, reader, timeline, ranges)
     first = pictures.first()
-    with writing(destination, "mp4") as out:
+    with writing(destination, _container_format(destination)) as out:
         video = _video_stream(out, source, first, pictures.time_base, crf, threads)
         spans = [_span(timeline, r) for r in ranges]
         total_s = float(sum((end - start for start, end in spans), Fraction(0)))
@@ -147,6 +147,15 @@ def _encode(
     if progress:
         progress(total_s, total_s)
     return pictures.losses()
+
+
+def _container_format(destination: Path) -> str:
+    suffix = destination.suffix.lower()
+    if suffix == ".webm":
+        raise OutputError(
+            destination, "webm cannot hold h264, which summaries are written in", "let its name end in .mp4"
+        )
+    return {".mkv": "matroska", ".mov": "mov"}.get(suffix, "mp4")
 
 
 def _encode_sound_until(out: OutputContainer, audio: AudioStream, blocks: Iterator[AudioFrame], time_s: float) -> None:

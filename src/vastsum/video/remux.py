@@ -160,6 +160,8 @@ class _Copy:
         self._stretches = stretches
         self._progress = progress
         self._video_out = out.add_stream_from_template(source.stream, opaque=True)
+        if source.codec == "hevc" and out.format.name in {"mp4", "mov"}:
+            self._video_out.codec_context.codec_tag = "hvc1"  # the only name Apple's players know it by
         self._sound_out = out.add_stream_from_template(sound, opaque=True) if sound else None
         self._delay = max(stretch.delay for stretch in stretches)
         self._last_dts = -(2**62)

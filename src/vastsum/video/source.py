@@ -33,7 +33,7 @@ _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails 
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
-_MAX_DECODING_THREADS = 16
+_MAX_DECODING_THREADS = 8  # each holds frames of its own
 _FAR_S = 60
 _REPAIR = "check that the file plays elsewhere, or copy it again from where it came from"
 
@@ -207,13 +207,13 @@ class Source:
             self._orientation = Orientation.of(frame)
         return self._orientation
 
-    def seek(self, pts: int) -> None:
-        """Go to the key frame at or before `pts`; where the file cannot, go to its start."""
+    def seek(self, pts: int, *, backward: bool = True) -> None:
+        """Go to the key frame at or before `pts` (or after it); where the file cannot, go to its start."""
         if self.untimed:
             self.rewind()
             return
         try:
-            self.container.seek(pts, stream=self.stream, backward=True)
+            self.container.seek(pts, stream=self.stream, backward=backward)
         except FFmpegError:
             self.rewind()
 
