@@ -18,6 +18,7 @@ from vastsum.video.source import UInt8Array
 
 MAX_PICTURES = 1000
 _MARGIN, _GAP, _HEADER, _CAPTION = 32, 18, 100, 46
+_MIN_CELL_WIDTH = 160  # for the line of text under a picture
 _MIN_WIDTH = 720  # of the sheet, so that its title fits
 
 
@@ -46,9 +47,11 @@ class _Sheet:
 
     @classmethod
     def of(cls, n: int, aspect: float) -> _Sheet:
-        """About as wide as a screen, with pictures that get smaller as they get more."""
-        cell_width = float(np.interp(n, [1, 4, 30, 200, MAX_PICTURES], [640, 420, 280, 200, 160]))
-        picture_height = cell_width / min(max(aspect, 0.75), 3.0)
+        """About the shape of a screen, with pictures that get smaller as they get more."""
+        cell_width = float(np.interp(n, [1, 4, 30, 200, MAX_PICTURES], [640, 420, 280, 200, _MIN_CELL_WIDTH]))
+        aspect = min(max(aspect, 0.5), 3.0)
+        cell_width = max(cell_width * min(sqrt(aspect / 1.5), 1.2), _MIN_CELL_WIDTH)
+        picture_height = cell_width / aspect
         wanted = sqrt(n * 1.6 * (picture_height + _CAPTION + _GAP) / (cell_width + _GAP))
 
         def cost(n_columns: int) -> float:
