@@ -49,7 +49,7 @@ class _Sheet:
     def of(cls, n: int, aspect: float) -> _Sheet:
         """About the shape of a screen, with pictures that get smaller as they get more."""
         cell_width = float(np.interp(n, [1, 4, 30, 200, MAX_PICTURES], [640, 420, 280, 200, _MIN_CELL_WIDTH]))
-        aspect = min(max(aspect, 0.5), 3.0)
+        aspect = min(max(aspect, 9 / 16), 3.0)
         cell_width = max(cell_width * min(sqrt(aspect / 1.5), 1.2), _MIN_CELL_WIDTH)
         picture_height = cell_width / aspect
         wanted = sqrt(n * 1.6 * (picture_height + _CAPTION + _GAP) / (cell_width + _GAP))
