@@ -27,14 +27,14 @@ BODIES = {
     "timeline alone": "n = read_timeline(path).n_frames",
     "write 15 %": """
 timeline = read_timeline(path)
-n_ranges = timeline.n_frames // 1000
-ranges = [(k * 1000 + 300, k * 1000 + 449) for k in range(n_ranges)]
+ranges = [(k * 1000 + 300, k * 1000 + 449) for k in range(timeline.n_frames // 1000)]
 n = write_summary(path, ranges, out, timeline=timeline).n_frames""",
     "write 15 %, copy": """
 timeline = read_timeline(path)
 ranges = [(k * 1000 + 300, k * 1000 + 449) for k in range(timeline.n_frames // 1000)]
 n = write_summary(path, ranges, out, timeline=timeline, copy=True).n_frames""",
-    "20 thumbnails": "n = len(grab(path, [read_timeline(path).duration_s * k / 20 for k in range(20)]))",
+    "20 thumbnails": "n = len(grab(path, [30 * k for k in range(20)]))",
+    "20, nearby": "n = len(grab(path, [30 * k for k in range(20)], nearby_s=3))",
 }
 
 PROLOGUE = """

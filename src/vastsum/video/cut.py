@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +17,7 @@ from av.video.stream import VideoStream
 
 from vastsum.errors import OutputError, VideoError
 from vastsum.types import IntArray
+from vastsum.video.ahead import Ahead
 from vastsum.video.output import writing
 from vastsum.video.probing import pixel_aspect
 from vastsum.video.reader import FrameRange, FrameReader
@@ -28,10 +29,11 @@ from vastsum.video.upright import upright
 
 Progress = Callable[[float, float | None], None]
 
+# x264's fastest preset, given back what costs little and saves most. Against "veryfast" at crf 20: the same PSNR within
+# 0.4 dB and nearly the same size, in a third of the time (720p, filmed and synthetic).
+_X264_OPTIONS = {"preset": "ultrafast", "x264-params": "cabac=1:deblock=1,0,0:bframes=3:b-adapt=0"}
 _AUDIO_BITS_PER_CHANNEL = 80_000
-# x264's fastest preset, with back what costs little and saves most. Against "veryfast" at crf 20: the same PSNR in 0.35
-# of the time, the file a quarter larger (720p, filmed and synthetic).
-_X264_OPTIONS = {"preset": "ultrafast", "x264-params": "cabac=1:deblock=1,0,0:bframes=2:b-adapt=0:8x8dct=1"}
+_FRAMES_AHEAD = 8
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def write_summary(
     *,
     timeline: Timeline | None = None,
     copy: bool = False,
-    crf: int = 21,
+    crf: int = 22,
     threads: int = 0,
     progress: Progress | None = None,
 ) -> Written:
@@ -133,13 +135,13 @@ def _encode(
         total_s = float(sum((end - start for start, end in spans), Fraction(0)))
         audio = _audio_stream(out, sound) if sound.exists else None
         blocks: Iterator[AudioFrame] = sound.track(spans) if sound.exists else iter(())
-        for frame in pictures:
-            out.mux(video.encode(frame))
-            time_s = frame.time
-            if audio is not None:
-                _encode_sound_until(out, audio, blocks, time_s)
-            if progress:
-                progress(time_s, total_s)
+        with Ahead(pictures.all(), _FRAMES_AHEAD) as frames:
+            for frame in frames:
+                out.mux(video.encode(frame))
+                if audio is not None:
+                    _encode_sound_until(out, audio, blocks, frame.time)
+                if progress:
+                    progress(frame.time, total_s)
         out.mux(video.encode(None))
         if audio is not None:
             _encode_sound_until(out, audio, blocks, float("inf"))
@@ -219,7 +221,7 @@ class _Pictures:
             raise VideoError(self._source.path, "none of the chosen frames can be decoded", "choose another part")
         return self._first
 
-    def __iter__(self) -> Iterator[VideoFrame]:
+    def all(self) -> Generator[VideoFrame]:
         if self._first is not None:
             yield self._first
             self._first = None

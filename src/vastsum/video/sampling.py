@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import queue
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
@@ -16,6 +13,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from vastsum.errors import ConfigError, VideoError
+from vastsum.video.ahead import Ahead
 from vastsum.video.schedule import Chooser, EveryNth, OnScreenAt, Schedule
 from vastsum.video.source import Orientation, Source, UInt8Array, VideoPacket
 from vastsum.video.timeline import Timeline, TimelineBuilder, promised_duration_s
@@ -70,52 +68,44 @@ def sample(
     options = {} if exact else {"skip_loop_filter": "bidir"}
     source = Source(path, threads=threads, decoder_options=options)
     chooser = EveryNth(every) if every else OnScreenAt(fps, source.time_base)
-    return Samples(_Worker(source, chooser, size, keyframes_only, exact), progress)
+    return Samples(_Decoding(source, chooser, size, keyframes_only, exact), progress)
 
 
 class Samples:
     """An iterator of samples. Close it (or use `with`) when stopping early; the timeline comes after the last."""
 
-    def __init__(self, worker: _Worker, progress: Progress | None) -> None:
-        self._worker = worker
+    def __init__(self, decoding: _Decoding, progress: Progress | None) -> None:
+        self._decoding = decoding
         self._progress = progress
-        self._promised_s = promised_duration_s(worker.source)
-        self._timeline: Timeline | None = None
-        # The thread knows the worker only, so that an iterator that is dropped is collected, and decoding stops.
-        self._thread = threading.Thread(target=worker.run, name="vastsum-decode", daemon=True)
-        self._thread.start()
+        self._promised_s = promised_duration_s(decoding.source)
+        self._ahead = Ahead(decoding.samples(), _PREFETCHED_SAMPLES)
 
     @property
     def timeline(self) -> Timeline:
         """The times of all frames; known when the last sample has been taken."""
-        if self._timeline is None:
-            path = self._worker.source.path
+        if self._decoding.timeline is None:
+            path = self._decoding.source.path
             raise VideoError(path, "its timeline is known only after the last sample", "take all samples first")
-        return self._timeline
+        return self._decoding.timeline
 
     def __iter__(self) -> Iterator[Sample]:
         return self
 
     def __next__(self) -> Sample:
-        if self._worker.stopped.is_set():
-            raise StopIteration
-        item = self._worker.results.get()
-        if isinstance(item, Sample):
-            if self._progress:
-                self._progress(item.time_s, self._promised_s)
-            return item
-        self.close()
-        if isinstance(item, BaseException):
-            raise item
-        self._timeline = item
+        try:
+            taken = next(self._ahead)
+        except StopIteration:
+            timeline = self._decoding.timeline
+            if self._progress and timeline is not None:
+                self._progress(timeline.duration_s, timeline.duration_s)
+            raise
         if self._progress:
-            self._progress(item.duration_s, item.duration_s)
-        raise StopIteration
+            self._progress(taken.time_s, self._promised_s)
+        return taken
 
     def close(self) -> None:
         """Stop decoding and let go of the file."""
-        self._worker.stop()
-        self._thread.join()
+        self._ahead.close()
 
     def __enter__(self) -> Self:
         return self
@@ -125,23 +115,15 @@ class Samples:
     ) -> None:
         self.close()
 
-    def __del__(self) -> None:
-        self._worker.stop()
 
-
-class _StoppedError(Exception):
-    """Nobody waits for samples any more."""
-
-
-class _Worker:
-    """Decodes in its own thread, and hands samples over through a queue of bounded length."""
+class _Decoding:
+    """Turns packets into samples, and keeps account of what is lost on the way."""
 
     def __init__(
         self, source: Source, chooser: Chooser, size: tuple[int, int], keyframes_only: bool, exact: bool
     ) -> None:
         self.source = source
-        self.results: queue.Queue[Sample | Timeline | BaseException] = queue.Queue(_PREFETCHED_SAMPLES)
-        self.stopped = threading.Event()
+        self.timeline: Timeline | None = None
         self._builder = TimelineBuilder(source)
         self._decode_all = exact or source.untimed
         self._keyframes_only = keyframes_only and not source.untimed
@@ -154,101 +136,73 @@ class _Worker:
         self._given_pts: int | None = None
         self._n_given = self._n_lost = self._n_flawed = 0
 
-    def stop(self) -> None:
-        self.stopped.set()
-        with contextlib.suppress(queue.Empty):  # make room for a thread that waits to hand over
-            while True:
-                self.results.get_nowait()
+    def samples(self) -> Generator[Sample]:
+        with self.source:
+            for packet in self.source.packets():
+                for due in self._schedule.add(packet):
+                    yield from self._decoded(due.packet, due.sampled)
+            for due in self._schedule.finish():
+                yield from self._decoded(due.packet, due.sampled)
+            yield from self._decoded(None, True)
+            yield from self._stand_ins(2**62)
+            self.timeline = self._finished_timeline()
 
-    def run(self) -> None:
-        try:
-            self._hand_over(self._decode_all_samples())
-        except _StoppedError:
-            pass
-        except BaseException as error:  # whatever it is, it belongs to whoever waits for samples
-            with contextlib.suppress(_StoppedError):
-                self._hand_over(error)
-        finally:
-            self.source.close()
-
-    def _hand_over(self, item: Sample | Timeline | BaseException) -> None:
-        while not self.stopped.is_set():
-            try:
-                return self.results.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-        raise _StoppedError
-
-    def _decode_all_samples(self) -> Timeline:
-        for packet in self.source.packets():
-            for due in self._schedule.add(packet):
-                self._decode(due.packet, due.sampled)
-        for due in self._schedule.finish():
-            self._decode(due.packet, due.sampled)
-        self._decode(None, True)
-        self._give_up_on(2**62)
-        if not self._n_given:
-            raise VideoError(
-                self.source.path, "none of its frames can be decoded", "check that the file plays elsewhere"
-            )
-        timeline = self._builder.timeline(self._losses())
-        if self._keyframes_only and timeline.keyframe_interval_s > SPARSE_KEYFRAMES_S:
-            sparse = (
-                f"key frames are {timeline.keyframe_interval_s:.1f} s apart on average; what is between is not seen"
-            )
-            timeline = replace(timeline, warnings=(*timeline.warnings, sparse))
-        return timeline
-
-    def _decode(self, packet: VideoPacket | None, sampled: bool) -> None:
-        if self.stopped.is_set():
-            raise _StoppedError
+    def _decoded(self, packet: VideoPacket | None, sampled: bool) -> Iterator[Sample]:
         self.source.context.skip_frame = "DEFAULT" if sampled or self._decode_all else "NONREF"
         for frame in self.source.decode(packet):
-            self._take(frame)
+            yield from self._sampled(frame)
 
-    def _take(self, frame: VideoFrame) -> None:
+    def _sampled(self, frame: VideoFrame) -> Iterator[Sample]:
         pts = frame.pts
         if pts is None or (self._given_pts is not None and pts <= self._given_pts):
             return
-        self._give_up_on(pts)
-        sampled = self._schedule.sampled
-        if sampled and sampled[0][0] == pts:
-            sampled.popleft()
-            self._give(frame)
+        yield from self._stand_ins(pts)
+        coming = self._schedule.sampled
+        if coming and coming[0][0] == pts:
+            coming.popleft()
+            yield self._sample(frame)
         elif self._n_lost and self._given_pts is None:
-            self._give(frame)  # stands in for a start that was lost
+            yield self._sample(frame)  # for a start that was lost
         self._last_frame = frame
 
-    def _give_up_on(self, before_pts: int) -> None:
+    def _stand_ins(self, before_pts: int) -> Iterator[Sample]:
         """Frames that should have come by now never will; the last decoded one stands in for them."""
-        sampled = self._schedule.sampled
-        while sampled and sampled[0][0] < before_pts:
-            sampled.popleft()
+        coming = self._schedule.sampled
+        while coming and coming[0][0] < before_pts:
+            coming.popleft()
             self._n_lost += 1
             last = self._last_frame
             if last is not None and last.pts is not None and (self._given_pts is None or last.pts > self._given_pts):
-                self._give(last)
+                yield self._sample(last)
 
-    def _give(self, frame: VideoFrame) -> None:
+    def _sample(self, frame: VideoFrame) -> Sample:
         assert frame.pts is not None
         self._given_pts = frame.pts
         self._n_given += 1
         self._n_flawed += frame.is_corrupt
         index = self._builder.index_of(frame.pts)
         image = picture(frame, self.source.orientation(frame), self._size, self._scaler)
-        self._hand_over(Sample(index, self._time_s(frame.pts), image))
+        return Sample(index, self._time_s(frame.pts), image)
 
     def _time_s(self, pts: int) -> float:
         return float((pts - self._builder.first_pts) * self.source.time_base)
 
+    def _finished_timeline(self) -> Timeline:
+        if not self._n_given:
+            raise VideoError(
+                self.source.path, "none of its frames can be decoded", "check that the file plays elsewhere"
+            )
+        timeline = self._builder.timeline(self._losses())
+        if self._keyframes_only and timeline.keyframe_interval_s > SPARSE_KEYFRAMES_S:
+            sparse = f"key frames are {timeline.keyframe_interval_s:.1f} s apart; what is between is not seen"
+            timeline = replace(timeline, warnings=(*timeline.warnings, sparse))
+        return timeline
+
     def _losses(self) -> list[str]:
         losses = []
         if self.source.n_undecodable:
-            at = (
-                ""
-                if self.source.damaged_pts is None
-                else f", the first at {self._time_s(self.source.damaged_pts):.1f} s"
-            )
+            where = self.source.damaged_pts
+            at = "" if where is None else f", the first at {self._time_s(where):.1f} s"
             losses.append(f"{self.source.n_undecodable} packets are damaged and could not be decoded{at}")
         if self._n_lost:
             losses.append(f"{self._n_lost} sampled frames could not be decoded; the nearest ones stand in for them")
