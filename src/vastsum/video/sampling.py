@@ -50,6 +50,7 @@ def sample(
     strictly increase. Pictures are turned upright and squashed to `size` (width, height), whatever their aspect.
     Decoding runs ahead in a thread of its own while the caller works. After the last sample, `.timeline` holds the
     times of all frames. `progress` is called with the seconds done and those the header promises, if it does.
+    `threads` is how many cores decoding may use; 0 means all.
 
     What is traded for speed: frames that no sampled frame depends on are not decoded, which moves no sample; and
     bidirectional frames are not deblocked, which changes a sampled picture by less than one can see at this size

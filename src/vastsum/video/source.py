@@ -33,7 +33,8 @@ _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails 
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
-_MAX_DECODING_THREADS = 8  # each holds frames of its own
+_MAX_DECODING_THREADS = 16
+_MAX_THREADS_BYTES = 128 * 2**20  # each thread holds a frame of its own
 _FAR_S = 60
 _REPAIR = "check that the file plays elsewhere, or copy it again from where it came from"
 
@@ -89,7 +90,7 @@ class Source:
         self.n_unreadable = 0  # places in the file
         self.n_undecodable = 0  # packets
         self.damaged_pts: int | None = None  # the first of these
-        self._threads = threads or min(os.cpu_count() or 1, _MAX_DECODING_THREADS)
+        self._n_cores = threads or _available_cores()
         self._decoder_options = decoder_options or {}
         self._n_stamped = 0
         self._orientation: Orientation | None = None
@@ -112,7 +113,7 @@ class Source:
         self.context = self.stream.codec_context
         self.codec = self.context.codec.canonical_name
         self.context.thread_type = ThreadType.AUTO
-        self.context.thread_count = self._threads
+        self.context.thread_count = _thread_count(self._n_cores, self.stream)
         self.context.options = self._decoder_options
         try:
             # Now, while no frame is skipped: some decoders settle for good at opening which ones they skip.
@@ -222,6 +223,19 @@ class Source:
         self.container.close()
         self._attach()
         self._n_stamped = 0
+
+
+def _available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _thread_count(n_cores: int, stream: VideoStream) -> int:
+    """More threads than cores: one that was handed a frame to skip has nothing to do until its next turn."""
+    if n_cores == 1:
+        return 1
+    bits = stream.format.padded_bits_per_pixel if stream.format else 24
+    fitting = _MAX_THREADS_BYTES * 8 // max(1, stream.width * stream.height * bits)
+    return max(min(n_cores, _MAX_DECODING_THREADS), min(4 * n_cores, _MAX_DECODING_THREADS, fitting))
 
 
 def _check_readable(path: Path) -> None:
