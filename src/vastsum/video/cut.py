@@ -29,8 +29,8 @@ from vastsum.video.upright import upright
 
 Progress = Callable[[float, float | None], None]
 
-# x264's fastest preset, given back what costs little and saves most. At crf 22 against "veryfast" at crf 20, on two 720p
-# clips (one filmed, one synthetic): 0.4 and 0.6 dB less PSNR, 4 and 7 % larger, a third to half of the CPU time.
+# x264's fastest preset, given back what costs little and saves most. At crf 22 against "veryfast" at crf 20, on two
+# 720p clips (one filmed, one synthetic): 0.4 and 0.6 dB less PSNR, 4 and 7 % larger, a third to half of the CPU time.
 _X264_OPTIONS = {"preset": "ultrafast", "x264-params": "cabac=1:deblock=1,0,0:bframes=3:b-adapt=0"}
 _AUDIO_BITS_PER_CHANNEL = 80_000
 _FRAMES_AHEAD = 8

@@ -53,8 +53,9 @@ def sample(
     `threads` is how many cores decoding may use; 0 means all.
 
     What is traded for speed: frames that no sampled frame depends on are not decoded, which moves no sample; and
-    bidirectional frames are not deblocked, which changes a sampled picture by little at this size (44 dB at worst, 51 on
-    average, on the one clip with B-frames it was measured on). Where a file marks frames as key frames which are none, pictures may show traces of others.
+    bidirectional frames are not deblocked, which changes a sampled picture by little at this size (51 dB on average,
+    44 at worst, on the one clip with B-frames it was measured on). Where a file marks frames as key frames which are
+    none, pictures may show traces of others.
     `exact=True` decodes every frame in full. `keyframes_only=True` decodes nothing but key frames and gives the one in
     force at each sample time: far cheaper, and as dense as the encoder happened to place them; when that is less
     than one in 2 s, the timeline's warnings say so.
