@@ -61,7 +61,7 @@ def bce_by_hand(batch: dict[str, torch.Tensor], temperature: float) -> list[list
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_annotator_bce(batch: dict[str, torch.Tensor], temperature: float) -> None:
-    bce = losses.annotator_bce(batch["mu"], batch["binary"], batch["mask"], temperature)
+    bce = losses.annotator_bce(batch["mu"] / temperature, batch["binary"], batch["mask"])
     for b, row in enumerate(bce_by_hand(batch, temperature)):
         assert bce[b, : PEOPLE[b]].tolist() == pytest.approx(row)
 
@@ -69,7 +69,7 @@ def test_annotator_bce(batch: dict[str, torch.Tensor], temperature: float) -> No
 @pytest.mark.parametrize("tau", [0.02, 0.25, 5.0])
 def test_softmin(batch: dict[str, torch.Tensor], tau: float) -> None:
     expected = [-tau * math.log(sum(math.exp(-x / tau) for x in row)) for row in bce_by_hand(batch, 1.0)]
-    bce = losses.annotator_bce(batch["mu"], batch["binary"], batch["mask"], 1.0)
+    bce = losses.annotator_bce(batch["mu"], batch["binary"], batch["mask"])
     assert float(losses.softmin_bce(bce, batch["annotators"], tau)) == pytest.approx(np.mean(expected))
 
 
@@ -78,7 +78,7 @@ def test_a_sharp_softmin_learns_from_the_best_matched_annotator_alone() -> None:
     mu = torch.tensor([[0.5, -0.5]], requires_grad=True)
     wants = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
     people, mask = torch.ones(1, 2, dtype=torch.bool), torch.ones(1, 2, dtype=torch.bool)
-    bce = losses.annotator_bce(mu, wants, mask, 1.0)
+    bce = losses.annotator_bce(mu, wants, mask)
     losses.softmin_bce(bce, people, 0.01).backward()
     assert mu.grad is not None
     assert mu.grad[0, 0] < 0 < mu.grad[0, 1]

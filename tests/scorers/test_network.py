@@ -171,7 +171,7 @@ def test_uncertainty_is_observation_variance_plus_the_spread_of_the_head() -> No
         net.head.log_v.weight.zero_()
         net.head.log_v.bias.fill_(math.log(0.09))
         net.head.draws = torch.cat([d := torch.randn(2000, 3, dtype=torch.float64), -d])
-        _, std = net.head.predict(h, "gaussian", 1.0)
+        _, std = net.head.predict(h, "gaussian", net.link)
         _, log_variance = net.head.posterior(h)
     expected = torch.sqrt(0.09 + (slope[8:] ** 2 * log_variance.exp()).sum(-1))
     assert torch.allclose(std, expected, rtol=0.05)
@@ -180,12 +180,12 @@ def test_uncertainty_is_observation_variance_plus_the_spread_of_the_head() -> No
 def test_binary_uncertainty_comes_from_the_posterior_alone() -> None:
     net = network()
     h = net.trunk(*video(6, [0, 0, 0, 1, 1, 1]))
-    p, std = net.head.predict(h, "bernoulli", 1.0)
+    p, std = net.head.predict(h, "bernoulli", net.link)
     with torch.no_grad():
         net.head.log_v.bias += 3.0
-        _, same = net.head.predict(h, "bernoulli", 1.0)
+        _, same = net.head.predict(h, "bernoulli", net.link)
         net.head.latent_log_variance.bias -= 20.0
-        _, smaller = net.head.predict(h, "bernoulli", 1.0)
+        _, smaller = net.head.predict(h, "bernoulli", net.link)
     assert ((p > 0) & (p < 1)).all()
     assert torch.equal(std, same)
     assert (smaller < std).all()

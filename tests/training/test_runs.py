@@ -20,6 +20,7 @@ from vastsum.data import Dataset, load_splits
 from vastsum.data.splits import Splits
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.evaluation.metrics import agreement, mean_agreement
+from vastsum.scorers.vastsum.head import Link
 from vastsum.training import Config, load_config
 from vastsum.training.batches import collate
 from vastsum.training.checkpoints import load_scorer, load_tensors
@@ -281,7 +282,7 @@ def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset)
             inside = signal[row, :n][torch.from_numpy(ids == k)]
             expected = inside.mean() if len(inside) else signal[row, video.segments.first_picks[k]]
             assert float(pooled[row, k]) == pytest.approx(float(expected), abs=1e-6)
-    objective = Objective("summe", QUICK.loss, 1.0)
+    objective = Objective(QUICK.loss, Link(1.0))
     base, perturbed = objective._solve(pooled.double().numpy(), batch, np.random.default_rng(0))
     assert perturbed.shape == (3, QUICK.loss.stability_draws, batch.n_segments)
     for row, video in enumerate(videos):

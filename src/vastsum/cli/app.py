@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vastsum import __version__
-from vastsum.cli import check, evaluate, synth, train
+from vastsum.cli import check, evaluate, export, summarize, synth, train
 from vastsum.cli.console import errors
 from vastsum.errors import VastsumError
 
@@ -19,8 +19,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(summarize.summarize)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(export.export)
 app.command()(check.check)
 app.command()(synth.synth)
 

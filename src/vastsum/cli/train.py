@@ -46,7 +46,6 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
-    chosen = load_config(config, settings or (), ablation)
     try:
         import torch
     except ImportError as error:
@@ -57,6 +56,7 @@ def train(
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise ConfigError("--device", f"'{device}' is not available here", "use cpu")
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
+    chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
     folds = load_splits(benchmark, splits)
     for note in (
         *benchmark.notes,

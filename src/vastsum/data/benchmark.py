@@ -38,6 +38,11 @@ class BenchmarkVideo:
     title: str = ""
     category: str = ""
 
+    @property
+    def kind(self) -> Kind:
+        """How people annotated it."""
+        return "summe" if self.user_scores is None else "tvsum"
+
     @cached_property
     def annotations(self) -> FloatArray:
         """What each person said at each pick: s^(a) in [0, 1], or y^(a) in {0, 1} where there are no scores."""

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vastsum.data import BenchmarkVideo
+from vastsum.data import BenchmarkVideo, Kind
 from vastsum.types import Segments
 
 
@@ -27,6 +27,7 @@ class Batch:
     present: Tensor  # (B, M) real segments
     first_picks: Tensor  # (B, M) the pick in force where a segment starts
     segments: tuple[Segments, ...]
+    kind: Kind  # of all videos alike: each kind has a likelihood of its own
 
     def __len__(self) -> int:
         return len(self.segments)
@@ -38,6 +39,7 @@ class Batch:
 
 def collate(videos: Sequence[BenchmarkVideo], device: str = "cpu") -> Batch:
     """Pad with zeros; padded picks point at segment 0 but are masked everywhere."""
+    (kind,) = {video.kind for video in videos}
     segments = tuple(video.segments for video in videos)
     n_picks = [len(part.picks) for part in segments]
     annotations = np.zeros((len(videos), max(len(video.annotations) for video in videos), max(n_picks)), np.float32)
@@ -59,6 +61,7 @@ def collate(videos: Sequence[BenchmarkVideo], device: str = "cpu") -> Batch:
         present=tensor(_pad([np.ones(len(part), bool) for part in segments])),
         first_picks=tensor(_pad([part.first_picks for part in segments])),
         segments=segments,
+        kind=kind,
     )
 
 

@@ -26,9 +26,9 @@ class Trainer:
         self, config: Config, kind: Kind, videos: Sequence[BenchmarkVideo], seed: int, device: str = "cpu"
     ) -> None:
         self.config, self.videos, self.seed, self.device = config, list(videos), seed, device
-        self.objective = Objective(kind, config.loss, config.network.temperature)
         with _seeded(seed):
             self.network = VastsumNetwork(config.network).to(device)
+        self.objective = Objective(config.loss, self.network.link)
         decay = config.training.weight_average
         self.average = _moving_average(self.network, decay) if decay else None
         self.optimizer = torch.optim.AdamW(
@@ -95,10 +95,11 @@ class Trainer:
         return self._batches[name]
 
     def _learning_rate(self, epoch: int) -> float:
+        """cosine: down to 0 over all epochs; hold: in full for two thirds of them, then down; constant: never down."""
         training = self.config.training
-        if training.schedule == "constant":
-            return training.learning_rate
-        return training.learning_rate * 0.5 * (1 + float(np.cos(np.pi * epoch / training.epochs)))
+        held = {"cosine": 0.0, "hold": 2 / 3, "constant": 1.0}[training.schedule]
+        done = (epoch / training.epochs - held) / (1 - held) if held < 1 else 0.0
+        return training.learning_rate * 0.5 * (1 + float(np.cos(np.pi * max(0.0, done))))
 
     def state(self) -> dict[str, Tensor]:
         """Everything that the next epoch depends on."""

@@ -8,9 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vastsum.data import Kind
 from vastsum.scorers.vastsum import LossConfig, losses
-from vastsum.scorers.vastsum.head import HeadOutput, decoding_signal
+from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
 from vastsum.scorers.vastsum.network import pool_segments
 from vastsum.selection import knapsack
@@ -30,20 +29,20 @@ class Terms:
 
 
 class Objective:
-    def __init__(self, kind: Kind, config: LossConfig, temperature: float, budget: float = DEFAULT_BUDGET) -> None:
-        self.kind, self.config, self.temperature, self.budget = kind, config, temperature, budget
+    def __init__(self, config: LossConfig, link: Link, budget: float = DEFAULT_BUDGET) -> None:
+        self.config, self.link, self.budget = config, link, budget
 
     def __call__(self, output: HeadOutput, batch: Batch, epoch: int, rng: np.random.Generator) -> Terms:
         """`rng` draws the ranking pairs and the score perturbations."""
         c = self.config
-        signal = decoding_signal(output.mu, likelihood_of(self.kind), self.temperature)
-        if self.kind == "tvsum":
+        signal = self.link.signal(output.mu, likelihood_of(batch.kind))
+        if batch.kind == "tvsum":
             main = losses.gaussian_nll(
                 output.mu, output.log_v, batch.annotations, batch.annotators, batch.mask, c.variance_floor
             )
             order = batch.annotations.sum(dim=1) / batch.annotators.sum(dim=1, keepdim=True)  # r_t: mean score
         else:
-            bce = losses.annotator_bce(output.mu, batch.annotations, batch.mask, self.temperature)
+            bce = losses.annotator_bce(self.link.logit(output.mu), batch.annotations, batch.mask)
             main = losses.softmin_bce(bce, batch.annotators, c.softmin_temperature)
             order = losses.best_matched(bce, batch.annotations, batch.annotators)
 

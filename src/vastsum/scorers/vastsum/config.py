@@ -21,8 +21,9 @@ class NetworkConfig:
     head_width: int = 128  # hidden units of the importance head
     positions: int = 1024  # learned positions; longer videos stretch them
     temperature: float = 1.0  # T_s
+    offset: float = 0.0  # the importance at which a summary takes a frame as often as not: p = σ((μ − offset) / T_s)
     dropout: float = 0.5
-    input_dropout: float = 0.75
+    input_dropout: float = 0.8
     gated_residual: bool = False  # ablation: + gated residual modules
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 

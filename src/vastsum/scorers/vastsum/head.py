@@ -22,6 +22,24 @@ class HeadOutput(NamedTuple):
     latent_log_variance: Tensor
 
 
+class Link(NamedTuple):
+    """How a logit becomes the probability that a summary takes the frame: p = σ((μ − offset) / T_s).
+
+    The paper has no offset. One model for both kinds of annotation needs it: there μ is importance on a scale of 0 to
+    1, and the offset is the importance from which people put a frame into a summary.
+    """
+
+    temperature: float
+    offset: float = 0.0
+
+    def logit(self, mu: Tensor) -> Tensor:
+        return (mu - self.offset) / self.temperature
+
+    def signal(self, mu: Tensor, likelihood: Likelihood) -> Tensor:
+        """μ̃, what the decoder consumes: μ for scores, p for binary summaries."""
+        return mu if likelihood == "gaussian" else torch.sigmoid(self.logit(mu))
+
+
 class VariationalHead(nn.Module):
     """q(z_t | ĥ_t) = N(μ_z, σ_z²); μ_t and log v_t are read off [ĥ_t; z_t] by a small MLP."""
 
@@ -50,30 +68,25 @@ class VariationalHead(nn.Module):
         hidden = self.hidden(torch.cat([h, z], dim=-1))
         return self.mu(hidden).squeeze(-1), self.log_v(hidden).squeeze(-1).clamp(*LOG_VARIANCE_RANGE)  # (B, T) each
 
-    def predict(self, h: Tensor, likelihood: Likelihood, temperature: float) -> tuple[Tensor, Tensor]:
+    def predict(self, h: Tensor, likelihood: Likelihood, link: Link) -> tuple[Tensor, Tensor]:
         """Importance and its standard deviation (B, T) from one pass of the trunk.
 
-        The mean is the decoding signal at the posterior mean: μ for scores, p = σ(μ/T_s) for binary summaries. The
+        The mean is the decoding signal at the posterior mean: μ for scores, p for binary summaries. The
         variance is the spread of that signal under the latent posterior, read at a fixed set of its points, plus the
         observation variance v where there is one: binary supervision never trains v.
         """
         mean, log_variance = self.posterior(h)
         spread = torch.exp(0.5 * log_variance)
         mu, log_v = self.read(h, mean)
-        signal = decoding_signal(mu, likelihood, temperature)
+        signal = link.signal(mu, likelihood)
         total = torch.zeros_like(mu)
         for draw in self.draws:
             sampled, _ = self.read(h, mean + spread * draw)
-            total = total + (decoding_signal(sampled, likelihood, temperature) - signal) ** 2
+            total = total + (link.signal(sampled, likelihood) - signal) ** 2
         variance = total / len(self.draws)
         if likelihood == "gaussian":
             variance = variance + torch.exp(log_v)
         return signal, torch.sqrt(variance)
-
-
-def decoding_signal(mu: Tensor, likelihood: Likelihood, temperature: float) -> Tensor:
-    """μ̃: what the decoder consumes."""
-    return mu if likelihood == "gaussian" else torch.sigmoid(mu / temperature)
 
 
 def _antithetic_draws(n: int, width: int) -> Tensor:

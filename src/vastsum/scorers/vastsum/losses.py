@@ -19,9 +19,9 @@ def gaussian_nll(mu: Tensor, log_v: Tensor, scores: Tensor, annotators: Tensor, 
     return _mean_where(terms, valid, dims=(1, 2)).mean()
 
 
-def annotator_bce(mu: Tensor, summaries: Tensor, mask: Tensor, temperature: float) -> Tensor:
-    """BCE_a of each annotator (B, U), from logits for numerical safety: p_t = σ(μ_t / T_s). summaries is (B, U, T)."""
-    logits = (mu / temperature).unsqueeze(1).expand_as(summaries)
+def annotator_bce(logits: Tensor, summaries: Tensor, mask: Tensor) -> Tensor:
+    """BCE_a of each annotator (B, U), from the logits (B, T) of p_t for numerical safety. summaries is (B, U, T)."""
+    logits = logits.unsqueeze(1).expand_as(summaries)
     terms = F.binary_cross_entropy_with_logits(logits, summaries, reduction="none")
     return _mean_where(terms, mask.unsqueeze(1).expand_as(terms), dims=(2,))
 

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
-from vastsum.scorers.vastsum.head import HeadOutput, VariationalHead
+from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 
 
 class VastsumNetwork(nn.Module):
@@ -20,6 +20,7 @@ class VastsumNetwork(nn.Module):
         super().__init__()
         d = config.width
         self.config = config
+        self.link = Link(config.temperature, config.offset)
         self.input_dropout = nn.Dropout(config.input_dropout)
         self.project = nn.Linear(config.feature_width, d)
         self.project_norm = nn.LayerNorm(d)

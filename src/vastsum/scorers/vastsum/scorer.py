@@ -25,6 +25,6 @@ class VastsumScorer:
         ids = torch.as_tensor(segments.ids, device=device)[None]
         mask = torch.ones_like(ids, dtype=torch.bool)
         h = network.trunk(x, ids, mask, len(segments))
-        mean, std = network.head.predict(h, self.likelihood, network.config.temperature)
+        mean, std = network.head.predict(h, self.likelihood, network.link)
         network.train(was_training)
         return Prediction(mean[0].double().cpu().numpy(), std[0].double().cpu().numpy())

@@ -1,0 +1,166 @@
+"""vastsum summarize"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from vastsum.cli.console import errors, results
+from vastsum.cli.inputs import find_videos
+from vastsum.errors import ConfigError, OutputError, VastsumError
+
+if TYPE_CHECKING:
+    from vastsum.summarizer import Summarizer
+    from vastsum.summary import Summary
+
+DEFAULT_FORMATS = "mp4,json,png"
+
+
+def summarize(
+    videos: Annotated[
+        list[Path], typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of them.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Folder for the results. Default: beside each video.")
+    ] = None,
+    budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
+    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
+    backbone: Annotated[
+        str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
+    ] = "efficientnet_lite0",
+    model: Annotated[str, typer.Option(help="Scorer: a name or an .onnx file.")] = "vastsum",
+    weights: Annotated[Path | None, typer.Option(help="The backbone's weights, where they are not embedded.")] = None,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Cut at key frames without encoding again: faster, cuts less exact.")
+    ] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Look at key frames only.")] = False,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
+) -> None:
+    """Make a short video of a long one, with sound, and say how sure each choice is."""
+    from vastsum.export import FORMATS, read_budget
+
+    wanted = [name.strip() for name in formats.split(",") if name.strip()]
+    for name in wanted:
+        if name not in FORMATS:
+            raise ConfigError("--formats", f"'{name}' is not known", f"choose from {', '.join(FORMATS)}")
+    if not wanted:
+        raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
+    read_budget(budget)  # refuse nonsense before any work
+    found = find_videos(videos)
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    failures: list[tuple[Path, VastsumError]] = []
+    with Progress(*columns, console=errors, transient=True) as progress:
+        from vastsum.summarizer import Summarizer
+
+        loading = progress.add_task("loading models", total=None)
+        summarizer = Summarizer(backbone=backbone, weights=weights, model=model, fps=fps, fast=fast, device=device)
+        progress.remove_task(loading)
+        claimed: dict[Path, Path] = {}
+        for video in found:
+            try:
+                targets = _targets(
+                    video, output or video.parent, wanted, copy=copy, overwrite=overwrite, claimed=claimed
+                )
+                summary, written = _one(summarizer, video, budget, targets, copy, progress)
+            except VastsumError as error:
+                failures.append((video, error))
+                if len(found) > 1:
+                    errors.print(f"[bold red]failed:[/] {escape(str(error))}", soft_wrap=True)
+            else:
+                _show(summary, written)
+    if failures and len(found) == 1:
+        raise failures[0][1]
+    if len(found) > 1:
+        _show_outcome(found, failures)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _targets(
+    video: Path, folder: Path, wanted: Sequence[str], *, copy: bool, overwrite: bool, claimed: dict[Path, Path]
+) -> dict[str, Path]:
+    """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
+    from vastsum.export import FORMATS
+    from vastsum.video import copy_suffix
+
+    targets = {name: FORMATS[name].path_for(video, folder) for name in wanted}
+    if copy and "mp4" in targets:
+        targets["mp4"] = targets["mp4"].with_suffix(copy_suffix(video))
+    for path in targets.values():
+        if path in claimed:
+            raise OutputError(
+                path, f"is the summary of {claimed[path]} too", f"rename {video}, or use another -o for it"
+            )
+        if path.exists() and not overwrite:
+            raise OutputError(path, "exists already", "add --overwrite to replace it, or choose another -o")
+    claimed |= dict.fromkeys(targets.values(), video)
+    return targets
+
+
+def _one(
+    summarizer: Summarizer, video: Path, budget: str, targets: dict[str, Path], copy: bool, progress: Progress
+) -> tuple[Summary, list[Path]]:
+    """Summarise one video and write all its files; a bar follows the stage that is under way."""
+    bar = progress.add_task(f"{video.name}: opening", total=None)
+
+    def report(stage: str, done: float, total: float | None) -> None:
+        progress.update(bar, description=f"{escape(video.name)}: {stage}", completed=done, total=total)
+
+    try:
+        summary = summarizer.summarize(video, budget, progress=report)
+        written = []
+        for name, path in targets.items():
+            report(f"writing {name}", 0, None)
+            is_video = name == "mp4"
+            summary.save(
+                path,
+                format=name,
+                copy=copy and is_video,
+                progress=(lambda done, total: report("writing mp4", done, total)) if is_video else None,
+            )
+            written.append(path)
+    finally:
+        progress.remove_task(bar)
+    return summary, written
+
+
+def _show(summary: Summary, written: Sequence[Path]) -> None:
+    from vastsum.export import format_time
+
+    table = Table("start", "end", "length", "importance", "stability", box=None)
+    for chosen in summary.selected:
+        table.add_row(
+            format_time(chosen.start_s),
+            format_time(chosen.end_s),
+            f"{chosen.duration_s:.1f} s",
+            f"{chosen.importance:.2f} ± {chosen.uncertainty:.2f}",
+            f"{chosen.stability:.0%}",
+        )
+    results.print(f"[bold]{escape(str(summary.video.path))}[/]", soft_wrap=True)
+    results.print(table)
+    results.print(
+        f"{summary.duration_s:.1f} s of {summary.video.duration_s:.1f} s ({summary.fraction:.1%}), "
+        f"{len(summary.selected)} of {len(summary.segments)} segments"
+    )
+    for warning in summary.timeline.warnings if summary.timeline else ():
+        errors.print(f"[yellow]note:[/] {escape(str(summary.video.path))}: {escape(warning)}", soft_wrap=True)
+    for path in written:
+        results.print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, VastsumError]]) -> None:
+    results.print(f"{len(found) - len(failures)} of {len(found)} videos summarised")
+    if failures:
+        table = Table("failed", "why", box=None)
+        for video, error in failures:
+            table.add_row(escape(str(video)), escape(error.problem + (f"; {error.remedy}" if error.remedy else "")))
+        results.print(table)

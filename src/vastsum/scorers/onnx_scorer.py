@@ -1,0 +1,70 @@
+"""A trained scorer as it is deployed: an ONNX file, run without torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vastsum.assets import read_asset
+from vastsum.errors import CheckpointError
+from vastsum.features.onnx_model import open_session, read_model
+from vastsum.types import FloatArray, IntArray, Prediction, Segments
+
+DEFAULT_SCORER = "vastsum"
+EMBEDDED = {DEFAULT_SCORER: "vastsum.onnx"}
+
+# Attention compares every segment with every other: an hour's worth at a time keeps memory bounded however long a video
+# is. The longest training video has 130 segments, so nothing that was learned reaches further.
+MAX_SEGMENTS_AT_ONCE = 720
+
+
+class OnnxScorer:
+    """Inputs `features` (1, T, D), `segment_ids` (1, T) and `segments` (1, M); outputs `mean` and `std` (1, T)."""
+
+    def __init__(self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0) -> None:
+        self._session = open_session(data, where, device, threads)
+        inputs = {value.name: value.shape for value in self._session.get_inputs()}
+        outputs = {value.name for value in self._session.get_outputs()}
+        if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= outputs:
+            raise CheckpointError(where, "is not a VASTSum scorer", "give an .onnx file written by 'vastsum export'")
+        self.where = where
+        self.feature_width = int(inputs["features"][2])
+        self.card: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map.get("vastsum", "{}"))
+
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:
+        if features.shape[1] != self.feature_width:
+            problem = f"takes features of width {self.feature_width}, these have {features.shape[1]}"
+            raise CheckpointError(self.where, problem, "use the backbone it was trained with")
+        windows = [
+            self._window(features, segments.ids, first) for first in range(0, len(segments), MAX_SEGMENTS_AT_ONCE)
+        ]
+        mean, std = (np.concatenate(parts).astype(np.float64) for parts in zip(*windows, strict=True))
+        return Prediction(mean, std)
+
+    def _window(self, features: FloatArray, ids: IntArray, first: int) -> tuple[FloatArray, FloatArray]:
+        """Scores of the picks in up to MAX_SEGMENTS_AT_ONCE segments from `first` on, seen by themselves."""
+        start, end = np.searchsorted(ids, [first, first + MAX_SEGMENTS_AT_ONCE])
+        if start == end:
+            return np.zeros(0), np.zeros(0)
+        own_ids = (ids[start:end] - first).astype(np.int64)
+        feed = {
+            "features": np.ascontiguousarray(features[None, start:end], dtype=np.float32),
+            "segment_ids": own_ids[None],
+            "segments": np.zeros((1, int(own_ids[-1]) + 1), dtype=np.int64),
+        }
+        mean, std = self._session.run(["mean", "std"], feed)
+        return mean[0], std[0]
+
+
+def load_scorer(model: str | Path = DEFAULT_SCORER, *, device: str = "cpu") -> OnnxScorer:
+    """An embedded scorer by name, or one's own by the path of its .onnx file."""
+    if str(model) in EMBEDDED:
+        return OnnxScorer(read_asset(EMBEDDED[str(model)]), f"model {model}", device=device)
+    if not str(model).endswith(".onnx"):
+        raise CheckpointError(
+            model, "is not a model", f"give the path of an .onnx file, or one of: {', '.join(EMBEDDED)}"
+        )
+    return OnnxScorer(read_model(Path(model)), model, device=device)

@@ -1,0 +1,121 @@
+"""A video in, a summary out: the rooms in the order data walks through them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vastsum.errors import ConfigError
+from vastsum.export import read_budget
+from vastsum.features import DEFAULT_BACKBONE, load_backbone
+from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
+from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment
+from vastsum.selection.decode import DEFAULT_BUDGET
+from vastsum.summary import ModelNames, SourceVideo, Summary
+from vastsum.types import FloatArray, IntArray
+from vastsum.video import Timeline, probe, sample
+
+Progress = Callable[[str, float, float | None], None]
+"""Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
+
+DEFAULT_FPS = 2.0
+FRAMES_AT_ONCE = 32
+
+
+class Summarizer:
+    """Keeps the models loaded, for many videos.
+
+    `backbone` and `model` are names or, for the model, the path of an .onnx file; `weights` is the path of a backbone's
+    weights where they are not embedded. `fast` looks at key frames only.
+    """
+
+    def __init__(
+        self,
+        *,
+        backbone: str = DEFAULT_BACKBONE,
+        weights: str | os.PathLike[str] | None = None,
+        model: str | os.PathLike[str] = DEFAULT_SCORER,
+        segmenter: str = DEFAULT_SEGMENTER,
+        fps: float = DEFAULT_FPS,
+        fast: bool = False,
+        device: str = "cpu",
+    ) -> None:
+        self.backbone = load_backbone(backbone, Path(weights) if weights else None, device=device)
+        self.scorer = load_scorer(Path(model) if not isinstance(model, str) else model, device=device)
+        if self.scorer.feature_width != self.backbone.width:
+            raise ConfigError(
+                f"model {model}",
+                f"takes features of width {self.scorer.feature_width}, {backbone} gives {self.backbone.width}",
+                "use the backbone it was trained with",
+            )
+        self.model = ModelNames(scorer=str(model), backbone=backbone)
+        self.segmenter, self.fps, self.fast = segmenter, fps, fast
+
+    def summarize(
+        self,
+        video: str | os.PathLike[str],
+        budget: float | str = DEFAULT_BUDGET,
+        *,
+        progress: Progress | None = None,
+    ) -> Summary:
+        """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30")."""
+        asked = read_budget(str(budget))
+        report = progress or (lambda *_: None)
+        info = probe(video)
+        features, picks, timeline = self._look(video, report)
+        share = asked.fraction_of(timeline.duration_s)
+        report("segmenting", 0, None)
+        longest_s = max_segment_s(timeline.duration_s, share)
+        segments = segment(features, picks, timeline.n_frames, timeline.fps, segmenter=self.segmenter, max_s=longest_s)
+        report("scoring", 0, None)
+        prediction = self.scorer.predict(features, segments)
+        return Summary.choose(
+            SourceVideo.of(info, timeline), self.model, prediction, segments, share, timeline=timeline
+        )
+
+    def _look(self, video: str | os.PathLike[str], report: Progress) -> tuple[FloatArray, IntArray, Timeline]:
+        """Sample frames and turn them into vectors; decoding goes on in a thread of its own meanwhile."""
+        height, width = self.backbone.input_size
+        vectors: list[FloatArray] = []
+        picks: list[int] = []
+        waiting: list[np.ndarray] = []
+
+        def extract() -> None:
+            if waiting:
+                vectors.append(self.backbone.extract(np.stack(waiting)))
+                waiting.clear()
+
+        samples = sample(
+            video,
+            self.fps,
+            size=(width, height),
+            keyframes_only=self.fast,
+            progress=lambda done_s, total_s: report("watching", done_s, total_s),
+        )
+        with samples:
+            for taken in samples:
+                picks.append(taken.index)
+                waiting.append(taken.image)
+                if len(waiting) == FRAMES_AT_ONCE:
+                    extract()
+            extract()
+            return np.concatenate(vectors), np.array(picks, dtype=np.int64), samples.timeline
+
+
+def summarize(
+    video: str | os.PathLike[str],
+    budget: float | str = DEFAULT_BUDGET,
+    *,
+    backbone: str = DEFAULT_BACKBONE,
+    weights: str | os.PathLike[str] | None = None,
+    model: str | os.PathLike[str] = DEFAULT_SCORER,
+    fps: float = DEFAULT_FPS,
+    fast: bool = False,
+    device: str = "cpu",
+) -> Summary:
+    """Summarise one video: `vastsum.summarize("holiday.mp4").save("holiday.summary.mp4")`."""
+    summarizer = Summarizer(backbone=backbone, weights=weights, model=model, fps=fps, fast=fast, device=device)
+    return summarizer.summarize(video, budget)
