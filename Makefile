@@ -17,6 +17,9 @@ lint: $(VENV)/.ready
 types: $(VENV)/.ready
 	$(BIN)/mypy
 
+# One thread a process: pytest runs two, and threads that wait for each other only slow both down.
+tests: export OMP_NUM_THREADS = 1
+tests: export OPENBLAS_NUM_THREADS = 1
 tests: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=90
 

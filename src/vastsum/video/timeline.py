@@ -185,7 +185,9 @@ def _ends_early(source: Source, first_pts: int, length_s: float) -> list[str]:
     promised = promised_duration_s(source) or 0.0
     # Some formats count from the first frame, and some from time 0.
     end_s = length_s + max(0.0, float(first_pts * source.time_base))
-    if source.untimed or promised <= end_s + max(0.3, 0.005 * promised):
+    # A container's own duration is that of its longest stream, and muxers round it up generously.
+    slack_s = max(0.3, 0.005 * promised) if source.stream.duration else max(0.5, 0.04 * promised)
+    if source.untimed or promised <= end_s + slack_s:
         return []
     return [f"the video stops at {length_s:.1f} s of the {promised:.1f} s its header promises: cut off or damaged"]
 

@@ -1,0 +1,110 @@
+"""What is deployed gives the numbers of what was trained, for videos of any length, in bounded memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from vastsum.errors import CheckpointError
+from vastsum.scorers import onnx_scorer
+from vastsum.scorers.onnx_scorer import OnnxScorer, load_scorer
+from vastsum.scorers.vastsum import NetworkConfig
+from vastsum.scorers.vastsum.network import VastsumNetwork
+from vastsum.scorers.vastsum.scorer import VastsumScorer
+from vastsum.training.export import export_onnx
+from vastsum.types import Segments
+
+
+@pytest.fixture(scope="module")
+def network() -> VastsumNetwork:
+    torch.manual_seed(0)
+    return VastsumNetwork(
+        NetworkConfig(feature_width=12, width=16, heads=2, positions=50, offset=0.5, temperature=0.2)
+    ).eval()
+
+
+@pytest.fixture(scope="module")
+def files(network: VastsumNetwork, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("onnx")
+    paths = {likelihood: folder / f"{likelihood}.onnx" for likelihood in ("gaussian", "bernoulli")}
+    for likelihood, path in paths.items():
+        export_onnx(network, likelihood, path, {"name": likelihood})
+    return paths
+
+
+def video(n_picks: int, n_segments: int, seed: int = 0) -> tuple[np.ndarray, Segments]:
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.choice(np.arange(1, 15 * n_picks), n_segments - 1, replace=False))
+    bounds = np.column_stack([np.append(0, cuts), np.append(cuts, 15 * n_picks) - 1])
+    features = rng.standard_normal((n_picks, 12)).astype(np.float32)
+    return features, Segments(bounds, np.arange(n_picks) * 15, 15 * n_picks)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize(("n_picks", "n_segments"), [(1, 1), (2, 1), (40, 9), (60, 200), (700, 80)])
+def test_torch_and_onnx_agree(
+    network: VastsumNetwork, files: dict[str, Path], likelihood: str, n_picks: int, n_segments: int
+) -> None:
+    features, segments = video(n_picks, n_segments)
+    trained = VastsumScorer(network, likelihood).predict(features, segments)
+    deployed = load_scorer(files[likelihood]).predict(features, segments)
+    assert deployed.mean == pytest.approx(trained.mean, abs=1e-4)
+    assert deployed.std == pytest.approx(trained.std, abs=1e-4)
+
+
+def test_long_videos_are_scored_a_window_at_a_time(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = load_scorer(files["gaussian"])
+    features, segments = video(300, 50)
+    monkeypatch.setattr(onnx_scorer, "MAX_SEGMENTS_AT_ONCE", 20)
+    prediction = scorer.predict(features, segments)
+    assert prediction.mean.shape == prediction.std.shape == (300,)
+    # A window is scored as if it were a video of its own.
+    first = segments.ids < 20
+    alone = Segments(segments.bounds[:20], segments.picks[first], int(segments.bounds[19, 1]) + 1)
+    assert prediction.mean[first] == pytest.approx(scorer.predict(features[first], alone).mean, abs=1e-6)
+
+
+def test_the_card_travels_with_the_model(files: dict[str, Path]) -> None:
+    assert load_scorer(files["bernoulli"]).card == {"name": "bernoulli"}
+
+
+def test_the_embedded_scorer_is_there_and_fits_the_default_backbone() -> None:
+    scorer = load_scorer()
+    assert scorer.feature_width == 1280
+    rng = np.random.default_rng(0)
+    features = rng.random((30, 1280)).astype(np.float32)
+    features /= np.linalg.norm(features, axis=1, keepdims=True)
+    prediction = scorer.predict(features, video(30, 5)[1])
+    assert np.isfinite(prediction.mean).all()
+    assert (prediction.std > 0).all()
+    assert {"trained_on", "command", "cross_validation"} <= set(scorer.card)
+
+
+def test_wrong_models_and_features_are_named(files: dict[str, Path], tmp_path: Path) -> None:
+    scorer = load_scorer(files["gaussian"])
+    features, segments = video(10, 2)
+    with pytest.raises(CheckpointError, match="width 12, these have 5"):
+        scorer.predict(features[:, :5], segments)
+    with pytest.raises(CheckpointError, match="is not a model"):
+        load_scorer("no-such-model")
+    with pytest.raises(CheckpointError, match="no such file"):
+        load_scorer(tmp_path / "absent.onnx")
+    (tmp_path / "text.onnx").write_text("not a model")
+    with pytest.raises(CheckpointError, match="not an ONNX model"):
+        load_scorer(tmp_path / "text.onnx")
+    other = onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [onnx.helper.make_node("Identity", ["a"], ["b"])],
+            "other",
+            [onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, [1])],
+            [onnx.helper.make_tensor_value_info("b", onnx.TensorProto.FLOAT, [1])],
+        ),
+        opset_imports=[onnx.helper.make_opsetid("", 18)],
+        ir_version=9,
+    )
+    with pytest.raises(CheckpointError, match="not a VASTSum scorer"):
+        OnnxScorer(other.SerializeToString(), "other.onnx")
