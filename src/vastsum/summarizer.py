@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,8 @@ class Summarizer:
         fast: bool = False,
         device: str = "cpu",
     ) -> None:
+        if not 0 < fps < float("inf"):
+            raise ConfigError("fps", f"{fps} is not a sampling rate", "give a number above 0, such as 2")
         self.backbone = load_backbone(backbone, Path(weights) if weights else None, device=device)
         self.scorer = load_scorer(Path(model) if not isinstance(model, str) else model, device=device)
         if self.scorer.feature_width != self.backbone.width:
@@ -62,10 +65,12 @@ class Summarizer:
         progress: Progress | None = None,
     ) -> Summary:
         """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30")."""
-        asked = read_budget(str(budget))
+        # Positional, since str(0.00001) would be "1e-05".
+        asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
         report = progress or (lambda *_: None)
         info = probe(video)
         features, picks, timeline = self._look(video, report)
+        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings))
         share = asked.fraction_of(timeline.duration_s)
         report("segmenting", 0, None)
         longest_s = max_segment_s(timeline.duration_s, share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vastsum.errors import VideoError
@@ -18,8 +18,8 @@ def find_videos(named: Sequence[Path]) -> list[Path]:
     """Files as they are named; of folders, the videos in and below them, less the summaries made of them earlier."""
     found: dict[Path, None] = {}
     for path in named:
-        if path.is_dir():
-            inside = sorted(file for file in path.rglob("*") if file.is_file() and _looks_like_a_video(file))
+        if _is(Path.is_dir, path):
+            inside = sorted(file for file in path.rglob("*") if _is(Path.is_file, file) and _looks_like_a_video(file))
             if not inside:
                 raise VideoError(
                     path, "this folder holds no videos", "name the files themselves if their endings are unusual"
@@ -28,6 +28,13 @@ def find_videos(named: Sequence[Path]) -> list[Path]:
         else:
             found[path] = None
     return list(found)
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    try:
+        return kind(path)
+    except OSError:  # what is wrong with it is said when it is opened
+        return False
 
 
 def _looks_like_a_video(file: Path) -> bool:

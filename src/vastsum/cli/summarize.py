@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results
 from vastsum.cli.inputs import find_videos
@@ -57,8 +60,8 @@ def summarize(
     found = find_videos(videos)
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    failures: list[tuple[Path, VastsumError]] = []
-    with Progress(*columns, console=errors, transient=True) as progress:
+    failures: list[tuple[Path, Exception]] = []
+    with _tidy_when_ended(), Progress(*columns, console=errors, transient=True) as progress:
         from vastsum.summarizer import Summarizer
 
         loading = progress.add_task("loading models", total=None)
@@ -70,13 +73,14 @@ def summarize(
                 targets = _targets(
                     video, output or video.parent, wanted, copy=copy, overwrite=overwrite, claimed=claimed
                 )
-                summary, written = _one(summarizer, video, budget, targets, copy, progress)
-            except VastsumError as error:
+                summary, notes = _one(summarizer, video, budget, targets, copy, progress)
+            except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
-                    errors.print(f"[bold red]failed:[/] {escape(str(error))}", soft_wrap=True)
+                    errors.print(f"[bold red]failed:[/] {_shown(_described(video, error))}", soft_wrap=True)
             else:
-                _show(summary, written)
+                claimed |= dict.fromkeys(targets.values(), video)
+                _show(summary, notes, targets.values())
     if failures and len(found) == 1:
         raise failures[0][1]
     if len(found) > 1:
@@ -100,40 +104,60 @@ def _targets(
             raise OutputError(
                 path, f"is the summary of {claimed[path]} too", f"rename {video}, or use another -o for it"
             )
-        if path.exists() and not overwrite:
-            raise OutputError(path, "exists already", "add --overwrite to replace it, or choose another -o")
-    claimed |= dict.fromkeys(targets.values(), video)
+        try:
+            _check_place(path, overwrite)
+        except OSError as error:
+            raise OutputError(path, f"cannot be written ({error.strerror})", "choose another -o") from error
     return targets
+
+
+def _check_place(path: Path, overwrite: bool) -> None:
+    """Refuse now what could not be written after an hour of work."""
+    if path.is_dir():
+        raise OutputError(path, "there is a folder of this name", "choose another -o")
+    if path.exists() and not overwrite:
+        raise OutputError(path, "exists already", "add --overwrite to replace it, or choose another -o")
+    nearest = next((folder for folder in path.parents if folder.exists()), Path())
+    if not nearest.is_dir():
+        raise OutputError(path, f"{nearest} is not a folder", "choose another -o")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise OutputError(path, f"you may not write to {nearest}", "choose another -o")
 
 
 def _one(
     summarizer: Summarizer, video: Path, budget: str, targets: dict[str, Path], copy: bool, progress: Progress
-) -> tuple[Summary, list[Path]]:
-    """Summarise one video and write all its files; a bar follows the stage that is under way."""
-    bar = progress.add_task(f"{video.name}: opening", total=None)
+) -> tuple[Summary, list[str]]:
+    """Summarise one video and write all its files; gives what there is to be noted, such as damage that was met.
+
+    A bar follows the stage that is under way.
+    """
+    from vastsum.export.mp4 import write_mp4
+
+    bar = progress.add_task(f"{_shown(video.name)}: opening", total=None)
 
     def report(stage: str, done: float, total: float | None) -> None:
-        progress.update(bar, description=f"{escape(video.name)}: {stage}", completed=done, total=total)
+        progress.update(bar, description=f"{_shown(video.name)}: {stage}", completed=done, total=total)
 
     try:
         summary = summarizer.summarize(video, budget, progress=report)
-        written = []
+        notes = list(summary.timeline.warnings if summary.timeline else ())
         for name, path in targets.items():
             report(f"writing {name}", 0, None)
-            is_video = name == "mp4"
-            summary.save(
-                path,
-                format=name,
-                copy=copy and is_video,
-                progress=(lambda done, total: report("writing mp4", done, total)) if is_video else None,
+            if name != "mp4":
+                summary.save(path, format=name)
+                continue
+            written = write_mp4(
+                summary, path, copy=copy, progress=lambda done, total: report("writing mp4", done, total)
             )
-            written.append(path)
+            notes += written.warnings
+            if copy and written.n_frames > summary.n_frames:
+                notes.append(f"cut at key frames, the video is {written.duration_s:.1f} s long")
     finally:
         progress.remove_task(bar)
-    return summary, written
+    return summary, notes
 
 
-def _show(summary: Summary, written: Sequence[Path]) -> None:
+def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
     from vastsum.export import format_time
 
     table = Table("start", "end", "length", "importance", "stability", box=None)
@@ -145,22 +169,54 @@ def _show(summary: Summary, written: Sequence[Path]) -> None:
             f"{chosen.importance:.2f} ± {chosen.uncertainty:.2f}",
             f"{chosen.stability:.0%}",
         )
-    results.print(f"[bold]{escape(str(summary.video.path))}[/]", soft_wrap=True)
+    name = _shown(summary.video.path)
+    results.print(f"[bold]{name}[/]", soft_wrap=True)
     results.print(table)
     results.print(
         f"{summary.duration_s:.1f} s of {summary.video.duration_s:.1f} s ({summary.fraction:.1%}), "
         f"{len(summary.selected)} of {len(summary.segments)} segments"
     )
-    for warning in summary.timeline.warnings if summary.timeline else ():
-        errors.print(f"[yellow]note:[/] {escape(str(summary.video.path))}: {escape(warning)}", soft_wrap=True)
+    for note in notes:
+        errors.print(f"[yellow]note:[/] {name}: {_shown(note)}", soft_wrap=True)
     for path in written:
-        results.print(f"wrote {escape(str(path))}", soft_wrap=True)
+        results.print(f"wrote {_shown(path)}", soft_wrap=True)
 
 
-def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, VastsumError]]) -> None:
+def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exception]]) -> None:
     results.print(f"{len(found) - len(failures)} of {len(found)} videos summarised")
     if failures:
-        table = Table("failed", "why", box=None)
-        for video, error in failures:
-            table.add_row(escape(str(video)), escape(error.problem + (f"; {error.remedy}" if error.remedy else "")))
+        table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
+        for video, failure in failures:
+            error = _described(video, failure)
+            table.add_row(_shown(video), _shown(error.problem + (f"; {error.remedy}" if error.remedy else "")))
         results.print(table)
+
+
+def _described(video: Path, error: Exception) -> VastsumError:
+    if isinstance(error, VastsumError):
+        return error
+    problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
+    return VastsumError(video, problem, "run 'vastsum --debug summarize' on it alone and please report it")
+
+
+def _shown(text: object) -> str:
+    """As it can be printed on one line: file names may hold line breaks, markup, and bytes that are no Unicode."""
+    return escape("".join(c if c.isprintable() else "?" for c in str(text)))
+
+
+@contextmanager
+def _tidy_when_ended() -> Iterator[None]:
+    """Let a request to end come as an exception, so that what is half-written is removed on the way out."""
+
+    def leave(number: int, _frame: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in asked if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores one
+    for number in ours:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)

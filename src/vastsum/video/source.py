@@ -242,6 +242,8 @@ def _check_readable(path: Path) -> None:
     try:
         if path.is_dir():
             raise VideoError(path, "this is a folder, not a video", "name a video file in it")
+        if path.exists() and not path.is_file():  # opening a pipe would wait for someone to write to it
+            raise VideoError(path, "this is a pipe or a device, not a video file", "save it as a file first")
         with path.open("rb") as file:
             if not file.read(1):
                 raise VideoError(path, "the file is empty", _REPAIR)
