@@ -10,7 +10,7 @@ from pathlib import Path
 from av.video.frame import VideoFrame
 
 from vastsum.errors import VideoError
-from vastsum.video.source import Source
+from vastsum.video.source import Source, moving_streams
 from vastsum.video.timeline import promised_duration_s
 
 
@@ -55,7 +55,7 @@ def first_frame(source: Source) -> VideoFrame:
 def describe(source: Source, frame: VideoFrame) -> VideoInfo:
     container = source.container
     width, height = shown_size(source, frame)
-    others = [s for s in container.streams.video if s.index != source.stream.index]
+    others = [s for s in moving_streams(container) if s.index != source.stream.index]
     return VideoInfo(
         path=source.path,
         width=width,

@@ -290,8 +290,13 @@ def _ends_before_its_index(path: Path) -> bool:
     return position > 0
 
 
+def moving_streams(container: InputContainer) -> list[VideoStream]:
+    """Video streams that are no cover pictures."""
+    return [s for s in container.streams.video if not s.disposition & _PICTURE_DISPOSITIONS]
+
+
 def _best_video_stream(path: Path, container: InputContainer) -> VideoStream:
-    moving = [s for s in container.streams.video if not s.disposition & _PICTURE_DISPOSITIONS]
+    moving = moving_streams(container)
     if not moving:
         what = "only a cover picture, no video stream" if container.streams.video else "no video stream"
         raise VideoError(path, what, "give a file with moving pictures")
