@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vastsum import __version__
-from vastsum.cli import check, evaluate, export, summarize, synth, train
+from vastsum.cli import check, evaluate, export, models, prepare, summarize, synth, train
 from vastsum.cli.console import errors
 from vastsum.errors import VastsumError
 
@@ -25,6 +25,8 @@ app.command()(evaluate.evaluate)
 app.command()(export.export)
 app.command()(check.check)
 app.command()(synth.synth)
+app.command()(prepare.prepare)
+app.command()(models.models)
 
 
 def _print_version(asked: bool) -> None:
