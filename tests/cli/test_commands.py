@@ -11,6 +11,10 @@ import h5py
 import pytest
 from broken import BREAKAGES, write_good
 
+from vastsum.data import load_dataset
+from vastsum.scorers.onnx_scorer import load_scorer as load_onnx
+from vastsum.training.checkpoints import load_scorer as load_checkpoint
+
 SMALL = ["--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=2"]
 
 
@@ -175,3 +179,20 @@ def test_version() -> None:
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "Traceback" in vastsum("--debug", "check", tmp_path / "absent.h5").stderr
+
+
+def test_a_checkpoint_becomes_a_model_for_summarize(
+    trained: Path, synthetic_files: dict[str, Path], tmp_path: Path
+) -> None:
+    checkpoint = trained / "split0.seed0" / "last.safetensors"
+    model = tmp_path / "mine.onnx"
+    assert vastsum("export", checkpoint, "-o", model).returncode == 0
+    video = load_dataset(synthetic_files["tvsum"]).videos["synth_1"]
+    theirs = load_onnx(model).predict(video.features, video.segments)
+    ours = load_checkpoint(checkpoint)[0].predict(video.features, video.segments)
+    assert theirs.mean == pytest.approx(ours.mean, abs=1e-4)
+    assert theirs.std == pytest.approx(ours.std, abs=1e-4)
+    assert_clear_error(vastsum("export", checkpoint, "-o", model), "exists already")
+    assert_clear_error(vastsum("export", checkpoint, "-o", tmp_path / "mine.bin"), ".onnx")
+    assert_clear_error(vastsum("export", tmp_path / "absent.safetensors", "-o", tmp_path / "x.onnx"), "does not exist")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.onnx"]

@@ -31,7 +31,7 @@ PAGE = """
 
 
 def render_clip(path: Path) -> None:
-    """Twelve seconds of four scenes with a tone, in VP9 and Opus: nothing a browser could have been handed unchanged."""
+    """Twelve seconds of four scenes with a tone, in VP9 and Opus."""
     rng = np.random.default_rng(0)
     with av.open(str(path), "w") as out:
         video = out.add_stream("libvpx-vp9", rate=25, options={"deadline": "realtime", "cpu-used": "8"})

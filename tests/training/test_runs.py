@@ -290,3 +290,29 @@ def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset)
             chosen = solution[: len(video.segments)].numpy()
             assert video.segments.lengths[chosen].sum() <= 0.15 * video.segments.n_frames
             assert not solution[len(video.segments) :].any()
+
+
+def test_one_network_learns_from_both_kinds_of_annotation(tvsum: Dataset, summe: Dataset) -> None:
+    """As the embedded model does: each video by the likelihood of its own kind, on one scale of importance."""
+    settings = {"network.feature_width": 24, "network.offset": 0.5, "network.temperature": 0.15}
+    config = LEARNING.with_settings(settings, "test")
+    both = [*list(tvsum.videos.values())[:5], *list(summe.videos.values())[:5]]
+    trainer = Trainer(config, "tvsum", both, seed=0)
+    for epoch in range(20):
+        trainer.train_epoch(epoch)
+    for dataset in (tvsum, summe):
+        for video in list(dataset.videos.values())[7:]:
+            prediction = trainer.scorer.predict(video.features, video.segments)
+            assert agreement(prediction, video, dataset.kind).score_tau > 0
+            assert -0.5 < prediction.mean.mean() < 1.5
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [("cosine", [1, 0.9330, 0.75, 0.5, 0.25, 0.0670]), ("hold", [1, 1, 1, 1, 1, 0.5]), ("constant", [1] * 6)],
+)
+def test_learning_rate_schedules(tvsum: Dataset, schedule: str, expected: list[float]) -> None:
+    settings = {"training.epochs": 6, "training.schedule": schedule, "training.learning_rate": 1.0}
+    config = QUICK.with_settings(settings | {"network.feature_width": 24}, "test")
+    trainer = Trainer(config, "tvsum", list(tvsum.videos.values())[:1], seed=0)
+    assert [trainer._learning_rate(epoch) for epoch in range(6)] == pytest.approx(expected, abs=1e-4)
