@@ -301,10 +301,11 @@ def test_one_network_learns_from_both_kinds_of_annotation(tvsum: Dataset, summe:
     for epoch in range(20):
         trainer.train_epoch(epoch)
     for dataset in (tvsum, summe):
-        for video in list(dataset.videos.values())[7:]:
-            prediction = trainer.scorer.predict(video.features, video.segments)
-            assert agreement(prediction, video, dataset.kind).score_tau > 0
-            assert -0.5 < prediction.mean.mean() < 1.5
+        unseen = list(dataset.videos.values())[5:]
+        predictions = [trainer.scorer.predict(video.features, video.segments) for video in unseen]
+        taus = [agreement(p, video, dataset.kind).score_tau for p, video in zip(predictions, unseen, strict=True)]
+        assert np.mean(taus) > 0.1
+        assert all(-0.5 < prediction.mean.mean() < 1.5 for prediction in predictions)
 
 
 @pytest.mark.parametrize(
