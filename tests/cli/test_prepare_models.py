@@ -62,7 +62,7 @@ def test_without_annotations(films: Path, tmp_path: Path) -> None:
     assert "Traceback" not in made.stderr
     assert f"left out: {tmp_path / 'broken.mp4'}: " in made.stderr
     assert "'vastsum train' needs annotations" in made.stdout
-    assert "1 videos, 1 left out" in made.stdout
+    assert "1 video, 1 left out" in made.stdout
     with h5py.File(data) as file:
         assert set(file) == {"beach"}
         assert file["beach/features"].shape == (8, 1280)
@@ -90,7 +90,16 @@ def test_mistakes_are_one_line_and_leave_nothing(films: Path, tmp_path: Path) ->
 def test_models() -> None:
     shown = vastsum("models")
     assert shown.returncode == 0, shown.stderr
-    for word in ("kind", "licence", "trained on", "present", "googlenet", "Apache-2.0", "--weights"):
+    for word in (
+        "kind",
+        "licence",
+        "trained on",
+        "present",
+        "efficientnet_lite0",
+        "googlenet",
+        "Apache-2.0",
+        "--weights",
+    ):
         assert word in shown.stdout
     listed = {(row["kind"], row["name"]): row for row in json.loads(vastsum("models", "--json").stdout)}
     default = listed["backbone", "efficientnet_lite0"]

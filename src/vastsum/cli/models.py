@@ -13,7 +13,7 @@ from rich.table import Table
 from vastsum.cli.console import results
 from vastsum.errors import CheckpointError
 
-BY_PATH = "no; give it with --weights FILE"
+BY_PATH = "no: use --weights FILE"
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,15 @@ def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON inst
     if as_json:
         typer.echo(json.dumps([asdict(model) for model in found], indent=1, ensure_ascii=False))
         return
-    table = Table("kind", "name", "size", "licence", "trained on", "present", box=None)
+    table = Table(box=None)
+    for heading in ("kind", "name", "size", "licence", "trained on", "present"):
+        table.add_column(heading, no_wrap=heading in ("kind", "name", "size"), min_width=len(heading))
     for model in found:
         size = "—" if model.n_bytes is None else f"{model.n_bytes / 1e6:.1f} MB"
-        name = f"{model.name} (default)" if model.is_default else model.name
+        name = f"{model.name} *" if model.is_default else model.name
         table.add_row(model.kind, *map(escape, (name, size, model.licence, model.trained_on, model.where)))
     results.print(table)
+    results.print("* is used unless another is asked for")
 
 
 def _backbones() -> list[Model]:

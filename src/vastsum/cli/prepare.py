@@ -81,7 +81,8 @@ def _show(prepared: Prepared) -> None:
     n_failed = len(prepared.failures)
     left_out = f", {n_failed} left out" if n_failed else ""
     kind = f", annotated like {prepared.kind}" if prepared.kind else ""
-    results.print(f"wrote {escape(str(prepared.path))}: {len(prepared.videos)} videos{kind}{left_out}", soft_wrap=True)
+    n_videos = "1 video" if len(prepared.videos) == 1 else f"{len(prepared.videos)} videos"
+    results.print(f"wrote {escape(str(prepared.path))}: {n_videos}{kind}{left_out}", soft_wrap=True)
     if prepared.parts:
         names = ", ".join(path.name for path, _ in prepared.failures)
         errors.print(
