@@ -7,23 +7,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from vastsum.errors import ConfigError
 from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
+from vastsum.features.watching import watch
 from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
 from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.summary import ModelNames, SourceVideo, Summary
-from vastsum.types import FloatArray, IntArray
-from vastsum.video import Timeline, probe, sample
+from vastsum.video import probe
 
 Progress = Callable[[str, float, float | None], None]
 """Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
 
 DEFAULT_FPS = 2.0
-FRAMES_AT_ONCE = 32
 
 
 class Summarizer:
@@ -69,7 +66,13 @@ class Summarizer:
         asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
         report = progress or (lambda *_: None)
         info = probe(video)
-        features, picks, timeline = self._look(video, report)
+        features, picks, timeline = watch(
+            video,
+            self.backbone,
+            self.fps,
+            keyframes_only=self.fast,
+            progress=lambda done_s, total_s: report("watching", done_s, total_s),
+        )
         timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings))
         share = asked.fraction_of(timeline.duration_s)
         report("segmenting", 0, None)
@@ -80,34 +83,6 @@ class Summarizer:
         return Summary.choose(
             SourceVideo.of(info, timeline), self.model, prediction, segments, share, timeline=timeline
         )
-
-    def _look(self, video: str | os.PathLike[str], report: Progress) -> tuple[FloatArray, IntArray, Timeline]:
-        """Sample frames and turn them into vectors; decoding goes on in a thread of its own meanwhile."""
-        height, width = self.backbone.input_size
-        vectors: list[FloatArray] = []
-        picks: list[int] = []
-        waiting: list[np.ndarray] = []
-
-        def extract() -> None:
-            if waiting:
-                vectors.append(self.backbone.extract(np.stack(waiting)))
-                waiting.clear()
-
-        samples = sample(
-            video,
-            self.fps,
-            size=(width, height),
-            keyframes_only=self.fast,
-            progress=lambda done_s, total_s: report("watching", done_s, total_s),
-        )
-        with samples:
-            for taken in samples:
-                picks.append(taken.index)
-                waiting.append(taken.image)
-                if len(waiting) == FRAMES_AT_ONCE:
-                    extract()
-            extract()
-            return np.concatenate(vectors), np.array(picks, dtype=np.int64), samples.timeline
 
 
 def summarize(

@@ -26,12 +26,13 @@ from vastsum.data.annotations import AnnotatedVideo, Annotations, read_annotatio
 from vastsum.data.benchmark import Kind
 from vastsum.errors import ConfigError, DataError, MissingExtraError, OutputError, VastsumError, VideoError
 from vastsum.features import DEFAULT_BACKBONE, Backbone, load_backbone
+from vastsum.features.watching import watch
 from vastsum.files import atomic_path
 from vastsum.segmentation import max_segment_s, segment
 from vastsum.selection import knapsack, segment_means
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.types import FloatArray, IntArray, Segments
-from vastsum.video import Timeline, sample
+from vastsum.video import Timeline
 
 if TYPE_CHECKING:
     import h5py
@@ -41,7 +42,6 @@ Progress = Callable[[Path, float, float | None], None]
 
 DEFAULT_FPS = 2.0
 LOWEST_FPS, HIGHEST_FPS = 0.001, 1000.0
-FRAMES_AT_ONCE = 32
 PARTS_FORMAT = 1
 
 
@@ -140,29 +140,15 @@ def group_names(videos: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def watch(video: Path, backbone: Backbone, fps: float, progress: Progress | None = None) -> SeenVideo:
+def see(video: Path, backbone: Backbone, fps: float, progress: Progress | None = None) -> SeenVideo:
     """Sample a video, turn the frames into vectors and cut it where they change.
 
     Segments are cut as 'vastsum summarize' cuts them at its default budget: none is so long that it cannot be chosen.
     """
-    height, width = backbone.input_size
     report = (lambda done_s, total_s: progress(video, done_s, total_s)) if progress else None
-    vectors: list[FloatArray] = []
-    images: list[np.ndarray] = []
-    picks: list[int] = []
-    with sample(video, fps, size=(width, height), progress=report) as samples:
-        for taken in samples:
-            picks.append(taken.index)
-            images.append(taken.image)
-            if len(images) == FRAMES_AT_ONCE:
-                vectors.append(backbone.extract(np.stack(images)))
-                images.clear()
-        if images:
-            vectors.append(backbone.extract(np.stack(images)))
-        timeline = samples.timeline
-    features = np.concatenate(vectors)
+    features, picks, timeline = watch(video, backbone, fps, progress=report)
     longest_s = max_segment_s(timeline.duration_s, DEFAULT_BUDGET)
-    segments = segment(features, np.array(picks, np.int64), timeline.n_frames, timeline.fps, max_s=longest_s)
+    segments = segment(features, picks, timeline.n_frames, timeline.fps, max_s=longest_s)
     return SeenVideo(features.astype(np.float16), segments, timeline)
 
 
@@ -180,7 +166,7 @@ def _prepare_one(
     seen = parts.find(name, stamp)
     reused = seen is not None
     if seen is None:
-        seen = watch(path, backbone, fps, progress)
+        seen = see(path, backbone, fps, progress)
         parts.save(name, stamp, seen)
     if said and people:
         said.frames(people, seen.timeline)  # whether they fit is known only now

@@ -1,0 +1,49 @@
+"""A video watched: its sampled frames as vectors, without ever holding more than a handful of pictures."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from vastsum.features.backbone import Backbone
+from vastsum.types import FloatArray, IntArray
+from vastsum.video import Timeline, sample
+
+FRAMES_AT_ONCE = 32
+
+
+class Watched(NamedTuple):
+    features: FloatArray  # (T, D)
+    picks: IntArray  # (T,) which frames they are
+    timeline: Timeline  # of all frames
+
+
+def watch(
+    video: str | os.PathLike[str],
+    backbone: Backbone,
+    fps: float,
+    *,
+    keyframes_only: bool = False,
+    progress: Callable[[float, float | None], None] | None = None,
+) -> Watched:
+    """Sample `fps` frames a second and extract their features, while decoding goes on in a thread of its own.
+
+    `progress` is told the seconds done, and those the file promises, if it does.
+    """
+    height, width = backbone.input_size
+    vectors: list[FloatArray] = []
+    picks: list[int] = []
+    images: list[np.ndarray] = []
+    with sample(video, fps, size=(width, height), keyframes_only=keyframes_only, progress=progress) as samples:
+        for taken in samples:
+            picks.append(taken.index)
+            images.append(taken.image)
+            if len(images) == FRAMES_AT_ONCE:
+                vectors.append(backbone.extract(np.stack(images)))
+                images.clear()
+        if images:
+            vectors.append(backbone.extract(np.stack(images)))
+        return Watched(np.concatenate(vectors), np.array(picks, dtype=np.int64), samples.timeline)
