@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from vastsum.errors import ConfigError
 from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
