@@ -27,7 +27,9 @@ DEFAULT_FORMATS = "mp4,json,png"
 
 def summarize(
     videos: Annotated[
-        list[Path], typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of them.", show_default=False)
+        list[Path],
+        # One that cannot be read is to be named in the end, as one of many; typer would refuse them all.
+        typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of them.", show_default=False, readable=False),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Folder for the results. Default: beside each video.")

@@ -1,0 +1,67 @@
+"""The films of tests/video, summarised here by the command itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
+
+from films import KINDS, Recipe, make_video
+from running import Result
+
+from vastsum.cli import main
+
+VIDEOS = Path(__file__).resolve().parents[3] / "shared" / "videos"
+
+
+@pytest.fixture(scope="session")
+def video_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A video of one of the KINDS; each is made once."""
+    folder = tmp_path_factory.mktemp("kinds")
+
+    def video(kind: str) -> Path:
+        suffix, recipe = KINDS[kind]
+        path = folder / (kind.replace(" ", "_").replace(":", "") + suffix)
+        return path if path.exists() else make_video(path, recipe)
+
+    return video
+
+
+@pytest.fixture(scope="session")
+def beeping(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """30 s in which every 15th frame comes with a beep."""
+    path = tmp_path_factory.mktemp("beeps") / "beeps.mp4"
+    return make_video(path, Recipe(n_frames=900, beeps=True, sounds=["aac"], b_frames=2, gop=60))
+
+
+@pytest.fixture(scope="session")
+def long_video(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Long enough to be interrupted."""
+    path = tmp_path_factory.mktemp("long") / "long.mp4"
+    return make_video(path, Recipe(n_frames=1500, size=(320, 240), sounds=["aac"], options={"preset": "ultrafast"}))
+
+
+@pytest.fixture(scope="session")
+def jumps() -> Path:
+    path = VIDEOS / "Jumps.webm"
+    if not path.exists():
+        pytest.skip("the video of the README (../shared/videos/Jumps.webm) is not here; it may not be redistributed")
+    return path
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    """`vastsum …` in this process, which spares the start of another."""
+
+    def run(*arguments: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["vastsum", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capfd.readouterr()
+        return Result(sys.argv, int(end.value.code or 0), said.out, said.err)
+
+    return run
