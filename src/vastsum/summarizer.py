@@ -14,7 +14,7 @@ from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
 from vastsum.features.watching import watch
 from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
-from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment
+from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment, snap
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.summary import ModelNames, SourceVideo, Summary
 from vastsum.video import probe
@@ -29,7 +29,8 @@ class Summarizer:
     """Keeps the models loaded, for many videos.
 
     `backbone` and `model` are names or, for the model, the path of an .onnx file; `weights` is the path of a backbone's
-    weights where they are not embedded. `fast` looks at key frames only.
+    weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
+    frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Summarizer:
         segmenter: str = DEFAULT_SEGMENTER,
         fps: float = DEFAULT_FPS,
         fast: bool = False,
+        keyframe_cuts: bool = False,
         device: str = "cpu",
     ) -> None:
         if not 0 < fps < float("inf"):
@@ -55,6 +57,7 @@ class Summarizer:
             )
         self.model = ModelNames(scorer=str(model), backbone=backbone)
         self.segmenter, self.fps, self.fast = segmenter, fps, fast
+        self.keyframe_cuts = keyframe_cuts or fast
 
     def summarize(
         self,
@@ -80,6 +83,8 @@ class Summarizer:
         report("segmenting", 0, None)
         longest_s = max_segment_s(timeline.duration_s, share)
         segments = segment(features, picks, timeline.n_frames, timeline.fps, segmenter=self.segmenter, max_s=longest_s)
+        if self.keyframe_cuts:
+            segments = snap(segments, timeline.keyframes)
         report("scoring", 0, None)
         prediction = self.scorer.predict(features, segments)
         return Summary.choose(

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vastsum.errors import ConfigError, DataError
-from vastsum.segmentation import SEGMENTERS, UniformSegmenter, max_segment_s, segment
-from vastsum.types import FloatArray, IntArray
+from vastsum.segmentation import SEGMENTERS, UniformSegmenter, max_segment_s, segment, snap
+from vastsum.types import FloatArray, IntArray, Segments
 
 SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -156,3 +156,10 @@ def test_segments_are_as_long_as_the_published_ones(dataset: str) -> None:
             ours.append(n_frames / fps / len(segments))
             published.append(n_frames / fps / len(video["change_points"]))
     assert np.mean(ours) == pytest.approx(np.mean(published), rel=0.1)
+
+
+def test_segments_snap_back_to_key_frames() -> None:
+    segments = Segments(np.array([[0, 9], [10, 24], [25, 29], [30, 59]]), np.arange(0, 60, 5), 60)
+    snapped = snap(segments, np.array([0, 12, 28, 30]))
+    assert snapped.bounds.tolist() == [[0, 11], [12, 29], [30, 59]]
+    assert snap(segments, np.array([], dtype=np.int64)).bounds.tolist() == [[0, 59]]

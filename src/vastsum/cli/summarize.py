@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -45,7 +46,9 @@ def summarize(
     copy: Annotated[
         bool, typer.Option("--copy", help="Cut at key frames without encoding again: faster, cuts less exact.")
     ] = False,
-    fast: Annotated[bool, typer.Option("--fast", help="Look at key frames only.")] = False,
+    fast: Annotated[
+        bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+    ] = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
 ) -> None:
@@ -67,7 +70,9 @@ def summarize(
         from vastsum.summarizer import Summarizer
 
         loading = progress.add_task("loading models", total=None)
-        summarizer = Summarizer(backbone=backbone, weights=weights, model=model, fps=fps, fast=fast, device=device)
+        summarizer = Summarizer(
+            backbone=backbone, weights=weights, model=model, fps=fps, fast=fast, keyframe_cuts=copy, device=device
+        )
         progress.remove_task(loading)
         claimed: dict[Path, Path] = {}
         for video in found:
@@ -148,8 +153,9 @@ def _one(
             if name != "mp4":
                 summary.save(path, format=name)
                 continue
+            copied = copy or (summarizer.fast and _copies_exactly(summary))
             written = write_mp4(
-                summary, path, copy=copy, progress=lambda done, total: report("writing mp4", done, total)
+                summary, path, copy=copied, progress=lambda done, total: report("writing mp4", done, total)
             )
             notes += written.warnings
             if copy and written.n_frames > summary.n_frames:
@@ -157,6 +163,15 @@ def _one(
     finally:
         progress.remove_task(bar)
     return summary, notes
+
+
+def _copies_exactly(summary: Summary) -> bool:
+    """Whether the chosen ranges can be copied into an mp4 as they are: each begins with a key frame."""
+    from vastsum.video import copy_suffix
+
+    assert summary.timeline is not None, "a summary just made knows its timeline"
+    starts = [first for first, _ in summary.ranges]
+    return bool(np.isin(starts, summary.timeline.keyframes).all()) and copy_suffix(summary.video.path) == ".mp4"
 
 
 def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:

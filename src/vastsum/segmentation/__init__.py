@@ -9,7 +9,7 @@ from vastsum.segmentation.segmenters import (
     Segmenter,
     UniformSegmenter,
 )
-from vastsum.segmentation.timeline import MIN_SEGMENT_S, max_segment_s, segment
+from vastsum.segmentation.timeline import MIN_SEGMENT_S, max_segment_s, segment, snap
 
 __all__ = [
     "DEFAULT_SEGMENTER",
@@ -22,4 +22,5 @@ __all__ = [
     "kernel_cuts",
     "max_segment_s",
     "segment",
+    "snap",
 ]

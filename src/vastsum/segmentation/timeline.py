@@ -53,6 +53,17 @@ def segment(
     return Segments(np.stack([starts, ends], axis=1).astype(np.int64), picks, n_frames)
 
 
+def snap(segments: Segments, places: IntArray) -> Segments:
+    """The same segments with each start moved back to the nearest of `places` (frames), or to the beginning.
+
+    Segments that would start at one place become one.
+    """
+    allowed = np.concatenate([[0], places])
+    starts = np.unique(allowed[np.searchsorted(allowed, segments.bounds[:, 0], side="right") - 1])
+    ends = np.append(starts[1:], segments.n_frames) - 1
+    return Segments(np.stack([starts, ends], axis=1).astype(np.int64), segments.picks, segments.n_frames)
+
+
 def merge_short(features: FloatArray, picks: IntArray, cuts: IntArray, n_frames: int, min_frames: int) -> IntArray:
     """The cuts that remain when each segment of fewer than `min_frames`, from the left, joins the nearer neighbour."""
     starts = [0, *cuts.tolist()]
