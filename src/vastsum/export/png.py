@@ -53,12 +53,13 @@ def write_png(summary: Summary, destination: Path) -> None:
 
 
 def _thumbnails(summary: Summary) -> list[UInt8Array]:
-    """Pictures from the middle of equal parts of the video, as many as fit side by side."""
+    """Pictures of equal parts of the video, as many as fit side by side: a key frame of each, or else its middle."""
     aspect = summary.video.width / summary.video.height
     n = int(np.clip(round((_RIGHT - _LEFT) / (_STRIP_HEIGHT * aspect)), 6, 20))
     times_s = (np.arange(n) + 0.5) / n * summary.video.duration_s
     try:
-        return grab(summary.video.path, times_s.tolist(), max_size=(640, 2 * _STRIP_HEIGHT))
+        reach_s = summary.video.duration_s / n / 2
+        return grab(summary.video.path, times_s.tolist(), max_size=(640, 2 * _STRIP_HEIGHT), nearby_s=reach_s)
     except VideoError:
         return []
 
