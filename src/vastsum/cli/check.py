@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from vastsum.cli.console import results
@@ -17,9 +18,10 @@ def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits:
     found = inspect_file(path, kind=kind_of(dataset), scores=scores)
     problems = [*found.problems, *_split_problems(found, splits)]
     results.print(_table(found, problems))
+    results.print(f"keys: {escape(_keys(found))}", soft_wrap=True)
     for problem in problems:
         word = "note" if problem.is_note else "[bold red]error[/]"
-        results.print(f"{word}: {path}: {str(problem).replace('[', chr(92) + '[')}", soft_wrap=True)
+        results.print(f"{word}: {path}: {escape(str(problem))}", soft_wrap=True)
     n_errors = sum(not problem.is_note for problem in problems)
     verdict = f"{n_errors} errors" if n_errors else "no errors"
     results.print(
@@ -44,15 +46,13 @@ def _split_problems(found: Inspection, splits: SplitsFile) -> list[Problem]:
 
 
 def _table(found: Inspection, problems: list[Problem]) -> Table:
-    table = Table("video", "title", "picks", "frames", "segments", "people", "width", "also in the file", box=None)
-    used = {"features", "picks", "n_frames", "change_points", "user_summary", "user_scores", "video_name"}
+    table = Table("video", "title", "picks", "frames", "segments", "people", "width", box=None)
     broken = {problem.video for problem in problems if not problem.is_note}
     for name, contents in found.contents.items():
         video = found.videos.get(name)
         if video is None or name in broken:
-            table.add_row(f"[red]{name}[/]", "", "", "", "", "", "", contents)
+            table.add_row(f"[red]{escape(name)}[/]", f"[red]{escape(contents)}[/]", "", "", "", "", "")
             continue
-        others = ", ".join(item.split()[0] for item in contents.split(", ") if item.split()[0] not in used)
         n_people = len(video.annotations)
         numbers = (
             len(video.segments.picks),
@@ -61,5 +61,11 @@ def _table(found: Inspection, problems: list[Problem]) -> Table:
             n_people,
             video.features.shape[1],
         )
-        table.add_row(name, video.title, *map(str, numbers), others)
+        table.add_row(escape(name), escape(video.title), *map(str, numbers))
     return table
+
+
+def _keys(found: Inspection) -> str:
+    """Which keys the videos have; once for all where they are alike."""
+    keys = {", ".join(item.split()[0] for item in contents.split(", ")) for contents in found.contents.values()}
+    return keys.pop() if len(keys) == 1 else "not the same in all videos"

@@ -167,7 +167,7 @@ def _is_group(file: h5py.File, name: str) -> bool:
 
 def _natural(name: str) -> list[Any]:
     """video_2 before video_10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _guess_kind(path: Path, attributes: Mapping[str, Any], groups: Mapping[str, h5py.Group], *, has_tsv: bool) -> Kind:
