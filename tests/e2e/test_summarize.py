@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -146,6 +147,21 @@ def test_fast_looks_at_key_frames_only(beeping: Path, tmp_path: Path) -> None:
     with av.open(str(beeping)) as container:
         keyframes = {round((p.pts or 0) * p.time_base * 30) for p in container.demux(video=0) if p.is_keyframe}
     assert set(summary.picks.tolist()) <= keyframes
+
+
+@pytest.mark.parametrize("kind", ["h264 mp4", "h264 mp4 open GOP", "h264 mkv", "hevc mkv", "mpeg4 avi", "10 bit"])
+def test_fast_copies_only_what_is_exact_and_plays_everywhere(
+    run_here: Callable[..., Result], tmp_path: Path, kind: str
+) -> None:
+    suffix, recipe = KINDS[kind]
+    recipe = replace(recipe, n_frames=400, gop=25)
+    video = make_video(tmp_path / f"a{suffix}", recipe)
+    assert run_here("summarize", video, "-o", tmp_path, "--fast", "--budget=30%").returncode == 0
+    summary, played = assert_sound_summary(tmp_path / "a.summary.json", tmp_path / "a.summary.mp4", budget=0.3)
+    assert played.indices == [i for first, last in summary.ranges for i in range(first, last + 1)]
+    with av.open(str(tmp_path / "a.summary.mp4")) as container:
+        assert container.streams.video[0].codec_context.pix_fmt == "yuv420p"
+        assert {s.codec_context.name for s in container.streams.audio} == ({"aac"} if recipe.sounds else set())
 
 
 @pytest.mark.parametrize(

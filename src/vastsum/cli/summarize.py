@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -153,25 +154,36 @@ def _one(
             if name != "mp4":
                 summary.save(path, format=name)
                 continue
-            copied = copy or (summarizer.fast and _copies_exactly(summary))
+            follow = partial(report, "writing mp4")
             written = write_mp4(
-                summary, path, copy=copied, progress=lambda done, total: report("writing mp4", done, total)
+                summary, path, copy=copy or (summarizer.fast and _is_worth_copying(summary)), progress=follow
             )
+            if written.n_frames > summary.n_frames and not copy:  # frames that others lean on came along
+                written = write_mp4(summary, path, progress=follow)
             notes += written.warnings
-            if copy and written.n_frames > summary.n_frames:
+            if written.n_frames > summary.n_frames:
                 notes.append(f"cut at key frames, the video is {written.duration_s:.1f} s long")
     finally:
         progress.remove_task(bar)
     return summary, notes
 
 
-def _copies_exactly(summary: Summary) -> bool:
-    """Whether the chosen ranges can be copied into an mp4 as they are: each begins with a key frame."""
-    from vastsum.video import copy_suffix
+def _is_worth_copying(summary: Summary) -> bool:
+    """Whether a copy is as good as a new encoding: each range begins with a key frame, and every browser plays it."""
+    from vastsum.video.sound import default_audio_stream
+    from vastsum.video.source import Source
 
     assert summary.timeline is not None, "a summary just made knows its timeline"
-    starts = [first for first, _ in summary.ranges]
-    return bool(np.isin(starts, summary.timeline.keyframes).all()) and copy_suffix(summary.video.path) == ".mp4"
+    if not np.isin([first for first, _ in summary.ranges], summary.timeline.keyframes).all():
+        return False
+    with Source(summary.video.path, threads=1) as source:
+        sound = default_audio_stream(source.container)
+        return (
+            not source.untimed
+            and source.codec == "h264"
+            and source.context.pix_fmt in {"yuv420p", "yuvj420p"}
+            and (sound is None or sound.codec_context.name == "aac")
+        )
 
 
 def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
