@@ -19,14 +19,14 @@ Schedule = Literal["cosine", "hold", "constant"]
 class TrainingConfig:
     """AdamW with gradient-norm clipping and gradient accumulation over videos."""
 
-    epochs: int = 30
+    epochs: int = 40
     batch_size: int = 8  # videos an optimiser step
     videos_at_once: int = 1  # of these, padded together in one pass; the rest is accumulated
     learning_rate: float = 1e-3
     weight_decay: float = 1e-3
     gradient_clip: float = 1.0
     schedule: Schedule = "cosine"
-    weight_average: float = 0.9  # decay of the moving average of the weights that is evaluated; 0: raw weights
+    weight_average: float = 0.0  # decay of the moving average of the weights that is evaluated; 0: raw weights
     checkpoint_every: int = 5  # epochs between the states a killed run goes on from
 
     def __post_init__(self) -> None:
@@ -76,10 +76,8 @@ RECIPES: dict[Kind, dict[str, Any]] = {
         "loss.rank_weight": 0.3,
         "loss.rank_margin": 0.3,
         "loss.kl_weight": 1e-2,
-        "training.epochs": 40,
         "training.weight_decay": 1e-2,
         "training.schedule": "constant",
-        "training.weight_average": 0.0,
     },
 }
 

@@ -54,7 +54,7 @@ class LossConfig:
     rank_margin: float = 0.05  # m
     rank_pairs: int = 2048  # pairs sampled a video
     rank_warmup: int = 5
-    stability_weight: float = 0.1  # λ_stab
+    stability_weight: float = 0.05  # λ_stab
     stability_margin: float = 0.05  # m_s
     stability_noise: float = 0.02  # σ
     stability_draws: int = 8  # R
