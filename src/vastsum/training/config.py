@@ -19,7 +19,7 @@ Schedule = Literal["cosine", "hold", "constant"]
 class TrainingConfig:
     """AdamW with gradient-norm clipping and gradient accumulation over videos."""
 
-    epochs: int = 40
+    epochs: int = 30
     batch_size: int = 8  # videos an optimiser step
     videos_at_once: int = 1  # of these, padded together in one pass; the rest is accumulated
     learning_rate: float = 1e-3
@@ -76,6 +76,7 @@ RECIPES: dict[Kind, dict[str, Any]] = {
         "loss.rank_weight": 0.3,
         "loss.rank_margin": 0.3,
         "loss.kl_weight": 1e-2,
+        "training.epochs": 40,
         "training.weight_decay": 1e-2,
         "training.schedule": "constant",
     },
