@@ -9,7 +9,7 @@ import typer
 
 from vastsum import __version__
 from vastsum.cli import check, evaluate, export, models, prepare, summarize, synth, train
-from vastsum.cli.console import errors
+from vastsum.cli.console import errors, shown
 from vastsum.errors import VastsumError
 
 app = typer.Typer(
@@ -53,7 +53,7 @@ def main() -> None:
     except VastsumError as error:
         if debug:
             raise
-        errors.print(f"[bold red]error:[/] {_escaped(error)}", soft_wrap=True)
+        errors.print(f"[bold red]error:[/] {shown(error)}", soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         errors.print("interrupted")
@@ -63,12 +63,8 @@ def main() -> None:
             raise
         problem = f"{type(error).__name__}: {error}".splitlines()[0]
         errors.print(
-            f"[bold red]error:[/] something went wrong that should not have ({_escaped(problem)}); "
+            f"[bold red]error:[/] something went wrong that should not have ({shown(problem)}); "
             "run 'vastsum --debug …' for the traceback and please report it",
             soft_wrap=True,
         )
         sys.exit(1)
-
-
-def _escaped(text: object) -> str:
-    return str(text).replace("[", r"\[")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from vastsum.cli.console import results
+from vastsum.cli.console import results, shown
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
 from vastsum.data import Dataset, inspect_file, load_splits
 from vastsum.data.benchmark import Inspection, Problem
@@ -18,10 +17,10 @@ def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits:
     found = inspect_file(path, kind=kind_of(dataset), scores=scores)
     problems = [*found.problems, *_split_problems(found, splits)]
     results.print(_table(found, problems))
-    results.print(f"keys: {escape(_keys(found))}", soft_wrap=True)
+    results.print(f"keys: {shown(_keys(found))}", soft_wrap=True)
     for problem in problems:
         word = "note" if problem.is_note else "[bold red]error[/]"
-        results.print(f"{word}: {path}: {escape(str(problem))}", soft_wrap=True)
+        results.print(f"{word}: {path}: {shown(str(problem))}", soft_wrap=True)
     n_errors = sum(not problem.is_note for problem in problems)
     verdict = f"{n_errors} errors" if n_errors else "no errors"
     results.print(
@@ -51,7 +50,7 @@ def _table(found: Inspection, problems: list[Problem]) -> Table:
     for name, contents in found.contents.items():
         video = found.videos.get(name)
         if video is None or name in broken:
-            table.add_row(f"[red]{escape(name)}[/]", f"[red]{escape(contents)}[/]", "", "", "", "", "")
+            table.add_row(f"[red]{shown(name)}[/]", f"[red]{shown(contents)}[/]", "", "", "", "", "")
             continue
         n_people = len(video.annotations)
         numbers = (
@@ -61,7 +60,7 @@ def _table(found: Inspection, problems: list[Problem]) -> Table:
             n_people,
             video.features.shape[1],
         )
-        table.add_row(escape(name), escape(video.title), *map(str, numbers))
+        table.add_row(shown(name), shown(video.title), *map(str, numbers))
     return table
 
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import numpy as np
 import typer
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from vastsum.cli.console import errors, results
+from vastsum.cli.console import errors, results, shown
 from vastsum.cli.inputs import find_videos
 from vastsum.errors import ConfigError, OutputError, VastsumError
 
@@ -85,7 +84,7 @@ def summarize(
             except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
-                    errors.print(f"[bold red]failed:[/] {_shown(_described(video, error))}", soft_wrap=True)
+                    errors.print(f"[bold red]failed:[/] {shown(_described(video, error))}", soft_wrap=True)
             else:
                 claimed |= dict.fromkeys(targets.values(), video)
                 _show(summary, notes, targets.values())
@@ -141,10 +140,10 @@ def _one(
     """
     from vastsum.export.mp4 import write_mp4
 
-    bar = progress.add_task(f"{_shown(video.name)}: opening", total=None)
+    bar = progress.add_task(f"{shown(video.name)}: opening", total=None)
 
     def report(stage: str, done: float, total: float | None) -> None:
-        progress.update(bar, description=f"{_shown(video.name)}: {stage}", completed=done, total=total)
+        progress.update(bar, description=f"{shown(video.name)}: {stage}", completed=done, total=total)
 
     try:
         summary = summarizer.summarize(video, budget, progress=report)
@@ -198,7 +197,7 @@ def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> No
             f"{chosen.importance:.2f} ± {chosen.uncertainty:.2f}",
             f"{chosen.stability:.0%}",
         )
-    name = _shown(summary.video.path)
+    name = shown(summary.video.path)
     results.print(f"[bold]{name}[/]", soft_wrap=True)
     results.print(table)
     results.print(
@@ -206,9 +205,9 @@ def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> No
         f"{len(summary.selected)} of {len(summary.segments)} segments"
     )
     for note in notes:
-        errors.print(f"[yellow]note:[/] {name}: {_shown(note)}", soft_wrap=True)
+        errors.print(f"[yellow]note:[/] {name}: {shown(note)}", soft_wrap=True)
     for path in written:
-        results.print(f"wrote {_shown(path)}", soft_wrap=True)
+        results.print(f"wrote {shown(path)}", soft_wrap=True)
 
 
 def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exception]]) -> None:
@@ -217,7 +216,7 @@ def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exceptio
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
         for video, failure in failures:
             error = _described(video, failure)
-            table.add_row(_shown(video), _shown(error.problem + (f"; {error.remedy}" if error.remedy else "")))
+            table.add_row(shown(video), shown(error.problem + (f"; {error.remedy}" if error.remedy else "")))
         results.print(table)
 
 
@@ -226,11 +225,6 @@ def _described(video: Path, error: Exception) -> VastsumError:
         return error
     problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
     return VastsumError(video, problem, "run 'vastsum --debug summarize' on it alone and please report it")
-
-
-def _shown(text: object) -> str:
-    """As it can be printed on one line: file names may hold line breaks, markup, and bytes that are no Unicode."""
-    return escape("".join(c if c.isprintable() else "?" for c in str(text)))
 
 
 @contextmanager

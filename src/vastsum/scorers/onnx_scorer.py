@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime as ort
 
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
@@ -16,9 +17,9 @@ from vastsum.types import FloatArray, IntArray, Prediction, Segments
 DEFAULT_SCORER = "vastsum"
 EMBEDDED = {DEFAULT_SCORER: "vastsum.onnx"}
 
-# Attention compares every segment with every other: an hour's worth at a time keeps memory bounded however long a video
-# is. The longest training video has 130 segments, so nothing that was learned reaches further.
-MAX_SEGMENTS_AT_ONCE = 720
+# Attention compares every segment with every other: about twelve minutes at a time keep memory the same however long a
+# video is. The longest training video has 130 segments, so nothing that was learned reaches further.
+MAX_SEGMENTS_AT_ONCE = 144
 
 
 class OnnxScorer:
@@ -30,6 +31,9 @@ class OnnxScorer:
         outputs = {value.name for value in self._session.get_outputs()}
         if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= outputs:
             raise CheckpointError(where, "is not a VASTSum scorer", "give an .onnx file written by 'vastsum export'")
+        self._run_options = ort.RunOptions()
+        if device == "cpu":  # give memory back after each run, rather than keep the most any video ever needed
+            self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.where = where
         self.feature_width = int(inputs["features"][2])
         self.card: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map.get("vastsum", "{}"))
@@ -55,7 +59,7 @@ class OnnxScorer:
             "segment_ids": own_ids[None],
             "segments": np.zeros((1, int(own_ids[-1]) + 1), dtype=np.int64),
         }
-        mean, std = self._session.run(["mean", "std"], feed)
+        mean, std = self._session.run(["mean", "std"], feed, self._run_options)
         return mean[0], std[0]
 
 
