@@ -95,8 +95,6 @@ def test_flipped_bits_never_pass_for_a_shorter_video(aftermath: Aftermath, name:
 def assert_loss_is_noted(aftermath: Aftermath, name: str, summary: vastsum.Summary) -> None:
     if summary.video.n_frames >= N_FRAMES or aftermath.lines_on(name, "note"):
         return
-    if Path(name).suffix in {".mkv", ".webm"} and summary.video.duration_s > 9.9:
-        pytest.xfail("FFmpeg reads over a hole in the middle of Matroska without a word")
     pytest.fail(f"{summary.video.n_frames} of {N_FRAMES} frames are left, and no note says so")
 
 
@@ -216,7 +214,7 @@ def test_full_disk(beeping: Path, tmp_path: Path) -> None:
 
 def interrupted(video: Path, out: Path, number: signal.Signals) -> tuple[int, str]:
     """Send a signal as soon as something is being written; gives the exit code and what was said."""
-    command = [sys.executable, "-m", "vastsum", "summarize", video, "-o", out, "--budget=100%", "--fast"]
+    command = [sys.executable, "-m", "vastsum", "summarize", video, "-o", out, "--budget=100%"]
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     patience = time.monotonic() + 60
     while not any(path.stat().st_size for path in out.glob(".*.part")):
