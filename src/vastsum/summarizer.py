@@ -17,6 +17,7 @@ from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
 from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment, snap
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.summary import ModelNames, SourceVideo, Summary
+from vastsum.types import Prediction
 from vastsum.video import probe
 
 Progress = Callable[[str, float, float | None], None]
@@ -86,10 +87,20 @@ class Summarizer:
         if self.keyframe_cuts:
             segments = snap(segments, timeline.keyframes)
         report("scoring", 0, None)
-        prediction = self.scorer.predict(features, segments)
+        prediction = _above_zero(self.scorer.predict(features, segments))
         return Summary.choose(
             SourceVideo.of(info, timeline), self.model, prediction, segments, share, timeline=timeline
         )
+
+
+def _above_zero(prediction: Prediction) -> Prediction:
+    """The same order of frames with every importance positive; above 0.2 nothing changes to speak of.
+
+    A knapsack never takes what has no value. But a video that the scorer finds dull throughout, below 0 on a scale whose
+    unit is people's scores, is to be summarised to its full budget like any other.
+    """
+    softness = 0.05
+    return replace(prediction, mean=softness * np.logaddexp(0.0, prediction.mean / softness))
 
 
 def summarize(
