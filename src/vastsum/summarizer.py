@@ -96,8 +96,8 @@ class Summarizer:
 def _above_zero(prediction: Prediction) -> Prediction:
     """The same order of frames with every importance positive; above 0.2 nothing changes to speak of.
 
-    A knapsack never takes what has no value. But a video that the scorer finds dull throughout, below 0 on a scale whose
-    unit is people's scores, is to be summarised to its full budget like any other.
+    A knapsack never takes what has no value. But a video that the scorer finds dull throughout, below 0 on the scale of
+    people's scores, is to be summarised to its full budget like any other.
     """
     softness = 0.05
     return replace(prediction, mean=softness * np.logaddexp(0.0, prediction.mean / softness))
