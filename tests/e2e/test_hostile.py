@@ -215,7 +215,14 @@ def test_full_disk(beeping: Path, tmp_path: Path) -> None:
 def interrupted(video: Path, out: Path, number: signal.Signals) -> tuple[int, str]:
     """Send a signal as soon as something is being written; gives the exit code and what was said."""
     command = [sys.executable, "-m", "vastsum", "summarize", video, "-o", out, "--budget=100%"]
-    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def heed() -> None:  # under nohup, children ignore SIGHUP, and so does the command, as it should
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+
+    process = subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed
+    )
     patience = time.monotonic() + 60
     while not any(path.stat().st_size for path in out.glob(".*.part")):
         assert process.poll() is None, process.communicate()
