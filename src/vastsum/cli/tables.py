@@ -9,25 +9,34 @@ from rich.table import Table
 
 from vastsum.evaluation.report import EvaluationReport
 
-COLUMNS = {
-    "tau": "τ", "rho": "ρ", "f1": "F1", "nll": "NLL", "coverage_50": "in 50 %", "coverage_90": "in 90 %",
-    "std_correlation": "σ~people", "jaccard": "Jaccard", "unstable": "unstable",
+AGREEMENT = {"tau": "τ", "rho": "ρ", "f1": "F1"}
+TRUST = {
+    "nll": "NLL", "coverage_50": "in 50 %", "coverage_90": "in 90 %", "std_correlation": "σ~people", "jaccard": "Jaccard",
+    "unstable": "unstable",
 }  # fmt: skip
 
 
 def evaluation_table(report: EvaluationReport) -> list[RenderableType]:
-    """The table, and the lines that say how to read it."""
+    """Two tables that fit a terminal, and the lines that say how to read them."""
     rows = [row.summary() for row in report.rows]
     n_seeds = rows[0]["n_seeds"]
     title = (
         f"{report.data_name} ({report.kind}, {report.n_videos} videos, splits: {report.split_source}, {n_seeds} seeds)"
     )
-    table = Table("method", "protocol", *COLUMNS.values(), title=title, title_justify="left", box=None)
-    for row in rows:
-        table.add_row(row["method"], row["protocol"], *(_cell(row.get(metric), metric) for metric in COLUMNS))
+    measured = [row for row in rows if any(metric in row for metric in TRUST)]
     lines = [f"{row['method']} · {row['protocol']}: {row['meaning']}{_undefined(row)}" for row in rows]
-    legend = "± is the standard deviation over seeds; σ~people: rank correlation of predicted with annotator deviation"
-    return [table, "", *lines, legend, *report.notes]
+    legend = [
+        "± is the standard deviation over seeds",
+        "σ~people: rank correlation of predicted with annotator deviation; Jaccard, unstable: under score noise",
+    ]
+    return [title, _table(rows, AGREEMENT), "", _table(measured, TRUST), "", *lines, *legend, *report.notes]
+
+
+def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> Table:
+    table = Table("method", "protocol", *columns.values(), box=None)
+    for row in rows:
+        table.add_row(row["method"], row["protocol"], *(_cell(row.get(metric), metric) for metric in columns))
+    return table
 
 
 def _cell(cell: dict[str, float] | None, metric: str) -> str:
