@@ -11,8 +11,8 @@ from vastsum.evaluation.report import EvaluationReport
 
 AGREEMENT = {"tau": "τ", "rho": "ρ", "f1": "F1"}
 TRUST = {
-    "nll": "NLL", "coverage_50": "in 50 %", "coverage_90": "in 90 %", "std_correlation": "σ~people", "jaccard": "Jaccard",
-    "unstable": "unstable",
+    "nll": "NLL", "coverage_50": "in 50 %", "coverage_90": "in 90 %",
+    "std_correlation": "σ~people", "jaccard": "Jaccard", "unstable": "unstable",
 }  # fmt: skip
 
 
