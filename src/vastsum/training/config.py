@@ -76,7 +76,7 @@ RECIPES: dict[Kind, dict[str, Any]] = {
         "loss.rank_weight": 0.3,
         "loss.rank_margin": 0.3,
         "loss.kl_weight": 1e-2,
-        "training.epochs": 80,
+        "training.epochs": 40,
         "training.weight_decay": 1e-2,
         "training.schedule": "constant",
     },
