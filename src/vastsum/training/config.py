@@ -62,7 +62,7 @@ class Config:
         return replace(self, **{section: replace(getattr(self, section), **keys) for section, keys in changes.items()})
 
 
-# One network, two recipes: what the paper leaves open was searched on validation videos (docs/results.md), and the two
+# One network, two recipes: what the paper leaves open was searched for (docs/results.md says how), and the two
 # kinds of supervision want different training. The defaults are those for scores; these are the changes for summaries.
 RECIPES: dict[Kind, dict[str, Any]] = {
     "tvsum": {},
