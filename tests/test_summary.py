@@ -252,3 +252,47 @@ def test_summaries_are_compared_by_content() -> None:
     assert simple() != "a summary"
     with pytest.raises(TypeError, match="unhashable"):
         hash(simple())
+
+
+def test_a_persons_word_counts_and_the_rest_of_the_budget_goes_to_the_others() -> None:
+    half = simple(0.5)
+    assert half.ranges == [(100, 199), (200, 299)]
+    kept = half.with_budget(0.5, keep=[0])
+    assert kept.ranges == [(0, 99), (200, 299)]
+    assert kept.segments[0].stability == 1.0
+    assert half.with_budget(0.5, leave_out=[2]).ranges == [(100, 199), (300, 399)]
+    assert half.with_budget(0.1, keep=[0, 1]).ranges == [(0, 99), (100, 199)]  # over budget, as asked
+    assert half.with_budget(0.1, leave_out=[2]).selected[0].start_frame >= 100  # the next best is trimmed
+    assert half.with_budget(0.5) == half
+    for wrong in ({"keep": [0], "leave_out": [0]}, {"leave_out": [0, 1, 2, 3]}, {"keep": [4]}):
+        with pytest.raises(ConfigError):
+            half.with_budget(0.5, **wrong)
+
+
+@settings(max_examples=100, deadline=None)
+@given(summaries(), st.data())
+def test_kept_segments_are_in_and_left_out_ones_are_not(summary: Summary, data: st.DataObject) -> None:
+    whole = summary.with_budget(1.0)
+    n = len(whole.segments)
+    keep = data.draw(st.sets(st.integers(0, n - 1)))
+    leave_out = data.draw(st.sets(st.integers(0, n - 1), max_size=n - 1)) - keep
+    edited = whole.with_budget(data.draw(st.floats(0.01, 1.0)), keep=keep, leave_out=leave_out)
+    chosen = {row.start_frame for row in edited.selected}
+    assert {whole.segments[k].start_frame for k in keep} <= chosen
+    for k in leave_out:
+        row = whole.segments[k]
+        assert not any(row.start_frame <= start <= row.end_frame for start in chosen)
+    kept_s = sum(whole.segments[k].duration_s for k in keep)
+    assert edited.n_frames == 1 or edited.duration_s <= max(edited.budget.seconds, kept_s) + 1e-6
+    assert Summary.from_dict(edited.to_dict()) == edited
+
+
+def test_boundaries_can_be_moved_and_scores_stay() -> None:
+    moved = simple(0.25).with_starts([0, 100, 190, 290])
+    assert [(row.start_frame, row.end_frame) for row in moved.segments] == [(0, 99), (100, 189), (190, 289), (290, 399)]
+    assert moved.segments[2].start_s == pytest.approx(190 / 25)
+    assert moved.ranges == [(190, 289)]
+    assert moved.with_starts([0, 100, 200, 300]) == simple(0.25)
+    for wrong in ([], [1, 5], [0, 5, 5], [0, 400]):
+        with pytest.raises(ConfigError, match="one after another"):
+            simple().with_starts(wrong)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -137,34 +137,70 @@ class Summary:
         everything = Budget(1.0, video.duration_s)
         return cls(video, model, everything, segments.picks, mean, std, undecided, timeline).with_budget(budget)
 
-    def with_budget(self, budget: float) -> Summary:
+    def with_budget(self, budget: float, *, keep: Collection[int] = (), leave_out: Collection[int] = ()) -> Summary:
         """The same video summarised to another length, at once: no model and no video is involved.
 
         `budget` is a fraction of the video's duration. The summary is never longer than that and never empty: where
         every segment is too long, the best one is cut down to the budget around its most important pick (to one frame
         at least), and what is left of it becomes segments of its own.
+
+        `keep` and `leave_out` are what a person has decided: indices of segments that are in, or out, whatever the
+        scores say. The rest of the budget goes to the others; what is kept may by itself be longer than the budget.
         """
         if not 0 < budget <= 1:
             raise ConfigError("budget", f"{budget} is not a share of the video", "give a number above 0, up to 1")
         # Chosen from the segments as they were found, so that the way to a budget does not matter.
-        return (self._untrimmed or self)._select(float(budget))
+        whole = self._untrimmed or self
+        return whole._select(float(budget), whole._mask(keep), whole._mask(leave_out))
 
-    def _select(self, fraction: float) -> Summary:
+    def with_starts(self, starts: Sequence[int]) -> Summary:
+        """The same scores on segments that start at other frames, chosen anew within the same budget."""
+        frames = np.asarray(starts, dtype=np.int64)
+        if not len(frames) or frames[0] != 0 or (np.diff(frames) <= 0).any() or frames[-1] >= self.video.n_frames:
+            problem = f"{len(frames)} segments do not start one after another in 0 … {self.video.n_frames - 1}"
+            raise ConfigError("segments", problem, "give increasing frame numbers, the first of them 0")
+        edges = np.append(frames, self.video.n_frames)
+        times = self.times_s(edges).tolist()
+        undecided = tuple(
+            SummarySegment(first, after - 1, start_s, end_s, 0.0, 0.0, 0.0, False)
+            for (first, after), (start_s, end_s) in zip(pairwise(edges.tolist()), pairwise(times), strict=True)
+        )
+        return replace(self, segments=undecided, _untrimmed=None).with_budget(self.budget.fraction)
+
+    def _mask(self, indices: Collection[int]) -> BoolArray:
+        unknown = [index for index in indices if not 0 <= index < len(self.segments)]
+        if unknown:
+            raise ConfigError(f"segment {unknown[0]}", f"there are {len(self.segments)}", "count them from 0")
+        mask = np.zeros(len(self.segments), dtype=bool)
+        mask[list(indices)] = True
+        return mask
+
+    def _select(self, fraction: float, keep: BoolArray, leave_out: BoolArray) -> Summary:
         """Knapsack by time on screen; for evenly spaced frames, this is `vastsum.selection.select`."""
+        if (keep & leave_out).any() or leave_out.all():
+            problem = "the same segment is kept and left out" if not leave_out.all() else "every segment is left out"
+            raise ConfigError("selection", problem, "leave at least one segment to choose")
         budget = Budget(fraction, fraction * self.video.duration_s)
         values = segment_values(self.importance, self.layout)
         deviations = self._segment_deviations()
         weights = self._lengths_on_screen()
         capacity = int(fraction * self.video.n_frames) if fraction < 1 else int(weights.sum())
-        nothing_fits = bool((weights > capacity).all())
+        room = max(capacity - int(weights[keep].sum()), 0)
+        free = ~keep & ~leave_out
+        nothing_fits = not keep.any() and bool((weights[free] > room).all())
         if nothing_fits:
-            weights, capacity = np.ones_like(weights), 1  # the best one alone, to be trimmed
+            weights, room = np.ones_like(weights), 1  # the best one alone, to be trimmed
 
-        chosen = knapsack(values, weights, capacity)
-        draws = int(np.clip(_DRAWN_SEGMENTS // len(values), _MIN_DRAWS, _MAX_DRAWS))
-        rng = np.random.default_rng(_SEED)
-        perturbed = perturbed_choices(values, weights, capacity, noise=deviations, draws=draws, rng=rng)
-        segments = _decided(self.segments, values, deviations, stability(chosen, perturbed), chosen)
+        chosen, agreement = keep.copy(), np.ones(len(values))  # a person's word is as firm as can be
+        if free.any():
+            draws = int(np.clip(_DRAWN_SEGMENTS // len(values), _MIN_DRAWS, _MAX_DRAWS))
+            rng = np.random.default_rng(_SEED)
+            chosen[free] = knapsack(values[free], weights[free], room)
+            perturbed = perturbed_choices(
+                values[free], weights[free], room, noise=deviations[free], draws=draws, rng=rng
+            )
+            agreement[free] = stability(chosen[free], perturbed)
+        segments = _decided(self.segments, values, deviations, agreement, chosen)
         decided = replace(self, budget=budget, segments=segments)
         return decided._trimmed(int(chosen.argmax())) if nothing_fits else decided
 
