@@ -195,7 +195,8 @@ class Summary:
         if free.any():
             draws = int(np.clip(_DRAWN_SEGMENTS // len(values), _MIN_DRAWS, _MAX_DRAWS))
             rng = np.random.default_rng(_SEED)
-            chosen[free] = knapsack(values[free], weights[free], room)
+            # What is kept makes a summary already: nothing worthless is added for the sake of having one.
+            chosen[free] = knapsack(values[free], weights[free], room) & ((values[free] > 0) | ~keep.any())
             perturbed = perturbed_choices(
                 values[free], weights[free], room, noise=deviations[free], draws=draws, rng=rng
             )
