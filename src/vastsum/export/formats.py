@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vastsum.errors import ConfigError
 from vastsum.export.edl import write_edl
+from vastsum.export.html import write_html
 from vastsum.export.json import write_json
 from vastsum.export.mp4 import write_mp4
 from vastsum.export.otio import write_otio
@@ -37,6 +38,7 @@ FORMATS: dict[str, Format] = {
     "json": Format(".summary.json", write_json, "scores, uncertainty, segments and what was chosen"),
     "png": Format(".summary.png", write_png, "importance over time, as a picture"),
     "storyboard": Format(".summary.storyboard.png", write_storyboard, "a picture of every chosen segment"),
+    "html": Format(".summary.html", write_html, "a page to see, play and change the summary"),
     "edl": Format(".summary.edl", write_edl, "cut list for editing programs (CMX 3600)"),
     "otio": Format(".summary.otio", write_otio, "timeline for editing programs (OpenTimelineIO)"),
     "vtt": Format(".summary.vtt", write_vtt, "chapters on the original video (WebVTT)"),

@@ -1,0 +1,34 @@
+/* Small things that every page of ours needs.
+
+   vastsum.element("button", { className: "quiet", onclick: f, ariaLabel: "Play" }, "Play", child, …)
+       An element with properties (or, after "data-" and "aria-", attributes) and children. Texts are texts, never HTML.
+   vastsum.timecode(64.2, 1) "1:04.2"    vastsum.length(4.81) "4.8 s"    vastsum.percent(0.153, 1) "15.3 %" */
+"use strict";
+(function (vastsum) {
+  vastsum.element = function (tag, properties = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (/^(data|aria)-/.test(name)) made.setAttribute(name, value);
+      else made[name] = value;
+    }
+    made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return made;
+  };
+
+  vastsum.timecode = function (seconds, decimals = 0) {
+    const unit = 10 ** decimals;
+    const ticks = Math.round(Math.max(seconds, 0) * unit);
+    const whole = Math.floor(ticks / unit);
+    const two = (number) => String(number).padStart(2, "0");
+    const [h, m, s] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+    const part = decimals ? `.${String(ticks % unit).padStart(decimals, "0")}` : "";
+    return h ? `${h}:${two(m)}:${two(s)}${part}` : `${m}:${two(s)}${part}`;
+  };
+
+  vastsum.length = function (seconds) {
+    if (seconds < 1) return `${seconds.toFixed(2)} s`;
+    return seconds < 59.95 ? `${seconds.toFixed(1)} s` : vastsum.timecode(seconds);
+  };
+
+  vastsum.percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)} %`;
+})((globalThis.vastsum ??= {}));

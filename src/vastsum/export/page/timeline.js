@@ -1,0 +1,814 @@
+/* <vastsum-timeline>: a summary to look at, to play and to change.
+
+   A page needs theme.css, timeline.css and, in this order, common.js, knapsack.js, draft.js and timeline.js: plain scripts
+   without modules, so that they can be inlined into one file or served under a strict content-security policy
+   (no inline script, no inline style). Everything lives on the global object `vastsum`.
+
+     const timeline = document.querySelector("vastsum-timeline");
+     timeline.load({
+       summary,      content of a summary.json, version 1
+       thumbnails,   [{ time_s, src }, …] pictures of the video, any number, sorted by time; src is any URL. May be empty
+       video,        the <video> that shows the original, or null. The playhead follows it and moves it
+       starts,       optional, see draft.js
+       edits,        optional: what `timeline.edits` gave earlier
+     });
+
+   To read        timeline.summary    the summary as it now stands, the same format: what to show, save and export
+                  timeline.edits      what was changed by hand and the budget, as a small JSON value
+                  timeline.draft      the vastsum.Draft behind it (changesAt(budget), isEdited, canUndo, …)
+                  timeline.time_s, timeline.current (index of the segment at hand), timeline.isPlayingSummary
+   To do          timeline.budget = 0.1, timeline.toggle(k), timeline.moveBoundary(k, frame), timeline.undo(),
+                  timeline.reset(), timeline.edits = edits, timeline.seek(time_s), timeline.select(k),
+                  timeline.play(), timeline.playSummary() (skips what is not chosen), timeline.pause(),
+                  timeline.zoom(factor), timeline.showAll(), timeline.thumbnailAt(time_s) -> src or null
+
+   Events (CustomEvent, bubbling; what is told is in event.detail)
+     seek      { time_s }                        the playhead was moved here, by pointer or key
+     select    { k, segment }                    another segment is at hand
+     toggle    { k, selected }                   segment k was put in or taken out by hand
+     boundary  { k, frame, time_s }              segment k now starts here
+     budget    { fraction }                      another budget was set
+     change    { summary, edits, reason }        after each of the last three, after undo, reset and restored edits, and
+                                                 once more (reason "stability") when stability was estimated anew
+     mode      { playing, summary }              playing began or ended; `summary`: only the chosen segments
+
+   Pointer: click seeks, double click puts a segment in or out, dragging an edge in the lane of segments moves it; dragging
+   the ruler or the pictures scrubs, dragging below them pans; Ctrl + wheel or two fingers zoom, the strip at the bottom pans.
+   Keys: see KEYS. A video of ten hours (72 000 picks, thousands of segments) is drawn in a few milliseconds: only what
+   falls on a pixel is. */
+"use strict";
+(function (vastsum) {
+  const { element, timecode, length, percent, firstAtLeast } = vastsum;
+
+  const KEYS = [
+    ["Space", "play or pause"], ["P", "play the summary"], ["← →", "one second back or on (Shift: ten)"],
+    [", .", "one frame back or on"], ["↑ ↓", "segment before or after"], ["Enter", "put the segment in or take it out"],
+    ["I", "let the segment start here"], ["O", "let the segment end here"], ["+ −", "zoom in or out"], ["0", "show all"],
+    ["Ctrl Z", "undo"],
+  ];
+  const TIME_STEPS_S = [0.04, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+  const MIN_SPAN_S = 0.5; // as far as one can zoom in
+  const CLICK_REACH_PX = 4, EDGE_REACH_PX = 6, TOUCH_REACH_PX = 16;
+  const SHADES = 21;
+  const ESTIMATE_AFTER_MS = 120, SLICE_MS = 8;
+
+  const ICONS = {
+    play: "M8 5v14l11-7z", pause: "M6 5h4v14H6zM14 5h4v14h-4z", highlights: "M4 5v14l8-7zM13 5v14l8-7z",
+    zoomIn: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z", zoomOut: "M5 11h14v2H5z",
+    all: "M4 9V4h5v2H6v3zM15 4h5v5h-2V6h-3zM4 15h2v3h3v2H4zM18 15h2v5h-5v-2h3z",
+    undo: "M12 6V2L6 7l6 5V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
+  };
+
+  /** A small picture for a button: vastsum.icon("play"). */
+  vastsum.icon = function (name) {
+    const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    svg.setAttribute("viewBox", "0 0 24 24");
+    svg.setAttribute("aria-hidden", "true");
+    path.setAttribute("d", ICONS[name]);
+    svg.append(path);
+    return svg;
+  };
+
+  class Timeline extends HTMLElement {
+    draft = null;
+    time_s = 0;
+    current = 0;
+    isPlayingSummary = false;
+    #video = null; #thumbnails = []; #images = new Map(); #parts = null; #colours = null;
+    #from_s = 0; #to_s = 1; // what is shown
+    #pickTimes = null; #extent = [0, 1];
+    #layout = null; #pointers = new Map(); #drag = null; #hovered = null;
+    #drawing = false; #estimate = 0; #watching = null;
+
+    connectedCallback() {
+      if (this.#parts) return;
+      this.#build();
+      new ResizeObserver(() => this.#draw()).observe(this);
+      const recolour = () => { this.#colours = null; this.#draw(); };
+      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
+      new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    }
+
+    load({ summary, thumbnails = [], video = null, starts, edits }) {
+      this.draft = new vastsum.Draft(summary, starts);
+      if (edits) this.draft.edits = edits;
+      this.#thumbnails = thumbnails;
+      this.#pickTimes = Float64Array.from(summary.picks, (pick) => this.draft.timeOf(pick));
+      this.#extent = importanceExtent(summary);
+      [this.#from_s, this.#to_s] = [0, summary.video.duration_s];
+      this.time_s = 0;
+      this.current = Math.max(this.summary.segments.findIndex((segment) => segment.selected), 0);
+      this.#watch(video);
+      this.#changed("load", {}, { quietly: true });
+    }
+
+    // ---- what a page asks for and does ----
+
+    get summary() { return this.draft.summary; }
+    get duration_s() { return this.summary.video.duration_s; }
+    get video() { return this.#video; }
+    get edits() { return this.draft.edits; }
+    set edits(edits) { this.draft.edits = edits; this.#changed("edits"); }
+    get budget() { return this.draft.budget; }
+    set budget(fraction) {
+      this.draft.setBudget(fraction);
+      this.#changed("budget", { fraction });
+    }
+
+    toggle(k) {
+      const { start_frame, selected } = this.summary.segments[k];
+      if (!this.draft.toggle(k)) return this.#say("A summary is never empty: put another segment in first.");
+      this.#changed("toggle", { k, selected: !selected });
+      this.#say(`Segment at ${timecode(this.draft.timeOf(start_frame))} ${selected ? "taken out" : "put in"}.`);
+    }
+
+    moveBoundary(k, frame) {
+      if (!this.draft.moveBoundary(k, frame)) return;
+      const { start_frame, start_s } = this.summary.segments[k];
+      this.#changed("boundary", { k, frame: start_frame, time_s: start_s });
+      this.#say(`Segment now starts at ${timecode(start_s, 2)}.`);
+    }
+
+    undo() { this.draft.undo(); this.#changed("undo"); }
+    reset() { this.draft.reset(); this.#changed("reset"); }
+
+    seek(time_s) {
+      this.isPlayingSummary &&= this.#segmentAt(time_s).selected;
+      this.#goTo(time_s);
+      this.#tell("seek", { time_s: this.time_s });
+    }
+
+    select(k) {
+      if (k < 0 || k >= this.summary.segments.length) return;
+      this.current = k;
+      this.#tell("select", { k, segment: this.summary.segments[k] });
+      this.#draw();
+    }
+
+    play() { this.isPlayingSummary = false; return this.#play(); }
+
+    playSummary() {
+      this.isPlayingSummary = true;
+      const chosen = this.summary.segments.filter((segment) => segment.selected);
+      if (!this.#segmentAt(this.time_s).selected || this.time_s >= chosen.at(-1).end_s - 0.05) {
+        this.#goTo((chosen.find((segment) => segment.start_s >= this.time_s) ?? chosen[0]).start_s);
+      }
+      return this.#play();
+    }
+
+    pause() { this.#video?.pause(); }
+
+    zoom(factor, about_s = this.#isShown(this.time_s) ? this.time_s : (this.#from_s + this.#to_s) / 2) {
+      const span = Math.min(Math.max((this.#to_s - this.#from_s) / factor, MIN_SPAN_S), this.duration_s);
+      const share = (about_s - this.#from_s) / (this.#to_s - this.#from_s);
+      this.#show(about_s - share * span, span);
+    }
+
+    showAll() { this.#show(0, this.duration_s); }
+
+    thumbnailAt(time_s) {
+      const thumbnail = nearest(this.#thumbnails, time_s);
+      return thumbnail ? thumbnail.src : null;
+    }
+
+    // ---- parts ----
+
+    #build() {
+      const button = (name, label, onclick) =>
+        element("button", { type: "button", className: "icon", title: label, ariaLabel: label, onclick }, vastsum.icon(name));
+      const picture = element("canvas", { "aria-hidden": "true" });
+      const playhead = element("div", { className: "playhead" });
+      const tip = element("div", { className: "tip", hidden: true, "aria-hidden": "true" });
+      const stage = element("div", { className: "stage", tabIndex: 0, role: "slider", ariaLabel: "Timeline" }, picture, playhead);
+      const wholeCanvas = element("canvas", { "aria-hidden": "true" });
+      const window_ = element("div", { className: "window" });
+      const overview = element("div", { className: "overview", "aria-hidden": "true" }, wholeCanvas, window_);
+      const clock = element("span", { className: "clock" });
+      const play = button("play", "Play or pause (Space)", () => this.#playOrPause());
+      const highlights = element("button", { type: "button", className: "main", title: "Play only what is chosen (P)",
+        onclick: () => (this.isPlayingSummary && !this.#video.paused ? this.pause() : this.playSummary()) });
+      const undo = button("undo", "Undo (Ctrl Z)", () => this.undo());
+      const tools = element("div", { className: "tools", role: "toolbar", ariaLabel: "Timeline controls" },
+        highlights, play, clock, element("span", { className: "space" }), undo,
+        button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 2)), button("zoomIn", "Zoom in (+)", () => this.zoom(2)),
+        button("all", "Show all (0)", () => this.showAll()));
+      const facts = element("p");
+      const flip = element("button", { type: "button", onclick: () => this.toggle(this.current) });
+      const said = element("p", { className: "unseen", role: "status", ariaLive: "polite" });
+      const keys = element("details", {}, element("summary", {}, "Keys"), element("div", { className: "keys" },
+        KEYS.map(([key, what]) => element("span", {}, ...key.split(" ").flatMap((one) => [element("kbd", {}, one), " "]), what))));
+      const mark = (of, text) => element("span", {}, element("i", { className: of }), text);
+      const legend = element("div", { className: "legend" }, mark("of-curve", "importance"), mark("of-band", "± uncertainty"),
+        mark("of-chosen", "chosen: unsure to firm"), mark("of-left-out", "left out: unsure to firm"));
+      this.replaceChildren(stage, overview, tip, legend, tools,
+        element("div", { className: "current" }, facts, flip), keys, said);
+      this.#parts = { picture, playhead, tip, stage, wholeCanvas, window: window_, overview, clock, play, highlights, undo, facts, flip, said };
+
+      stage.addEventListener("keydown", (event) => this.#onKey(event));
+      stage.addEventListener("pointerdown", (event) => this.#onDown(event));
+      stage.addEventListener("pointermove", (event) => this.#onMove(event));
+      for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, (event) => this.#onUp(event));
+      stage.addEventListener("pointerleave", () => this.#hover(null));
+      stage.addEventListener("dblclick", (event) => this.toggle(this.#indexAt(this.#timeAt(event))));
+      stage.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
+      overview.addEventListener("pointerdown", (event) => { overview.setPointerCapture(event.pointerId); this.#panTo(event); });
+      overview.addEventListener("pointermove", (event) => { if (event.buttons) this.#panTo(event); });
+    }
+
+    // ---- the video ----
+
+    #watch(video) {
+      this.#watching?.abort();
+      this.#watching = new AbortController();
+      this.#video = video;
+      if (!video) return;
+      const { signal } = this.#watching;
+      const follow = () => {
+        if (video.seeking) return;
+        this.#follow(video.currentTime);
+      };
+      const whilePlaying = () => {
+        follow();
+        if (!video.paused && this.#video === video) requestAnimationFrame(whilePlaying);
+      };
+      const mode = () => { this.#tell("mode", { playing: !video.paused, summary: this.isPlayingSummary }); this.#showState(); };
+      video.addEventListener("play", () => { whilePlaying(); mode(); }, { signal });
+      video.addEventListener("pause", mode, { signal });
+      for (const name of ["timeupdate", "seeked"]) video.addEventListener(name, follow, { signal });
+      video.addEventListener("loadedmetadata", () => { if (this.time_s > 0) video.currentTime = this.time_s; }, { signal });
+    }
+
+    #play() {
+      if (!this.#video) return this.#say("The video is not here to be played.");
+      return this.#video.play().catch(() => this.#say("The video cannot be played."));
+    }
+
+    #playOrPause() {
+      if (this.#video && !this.#video.paused) return this.pause();
+      return this.play();
+    }
+
+    /** The video has come to this time; when the summary plays, what is not chosen is skipped. */
+    #follow(time_s) {
+      this.time_s = time_s;
+      if (this.isPlayingSummary && !this.#video.paused && !this.#segmentAt(time_s).selected) {
+        const next = this.summary.segments.find((segment) => segment.selected && segment.start_s >= time_s);
+        if (next) this.#goTo(next.start_s);
+        else { this.isPlayingSummary = false; this.pause(); }
+      }
+      if (!this.#video.paused) {
+        const span = this.#to_s - this.#from_s;
+        if (!this.#isShown(this.time_s)) this.#show(this.time_s - 0.1 * span, span);
+        const k = this.#indexAt(this.time_s);
+        if (k !== this.current) this.select(k);
+      }
+      this.#placePlayhead();
+    }
+
+    #goTo(time_s) {
+      this.time_s = Math.min(Math.max(time_s, 0), this.duration_s);
+      // Into the frame's time on screen, where rounding cannot show the one before.
+      if (this.#video) this.#video.currentTime = Math.min(this.time_s + 0.002, this.duration_s);
+      if (!this.#isShown(this.time_s)) this.#show(this.time_s - (this.#to_s - this.#from_s) / 2, this.#to_s - this.#from_s);
+      this.#placePlayhead();
+    }
+
+    // ---- pointer and keys ----
+
+    #onDown(event) {
+      if (event.button > 0) return;
+      const { stage } = this.#parts;
+      stage.setPointerCapture(event.pointerId);
+      this.#pointers.set(event.pointerId, event.clientX);
+      if (this.#pointers.size === 2) return void (this.#drag = { kind: "pinch", apart: this.#apart() });
+      const k = this.#edgeAt(event);
+      const y = this.#at(event).y;
+      if (k > 0) this.#drag = { kind: "edge", k, frame: this.summary.segments[k].start_frame };
+      else this.#drag = { kind: y < this.#layout.curve.top ? "scrub" : "pan", x: event.clientX, from_s: this.#from_s, moved: false };
+      if (this.#drag.kind === "scrub") this.seek(this.#timeAt(event));
+    }
+
+    #onMove(event) {
+      const drag = this.#drag;
+      if (!drag || !this.#pointers.has(event.pointerId)) return this.#hover(event);
+      this.#pointers.set(event.pointerId, event.clientX);
+      if (drag.kind === "edge") {
+        const { segments } = this.summary;
+        const frame = Math.round(this.draft.frameAt(this.#timeAt(event)));
+        drag.frame = Math.min(Math.max(frame, segments[drag.k - 1].start_frame + 1), segments[drag.k].end_frame);
+        this.#hover(event);
+        this.#draw();
+      } else if (drag.kind === "scrub") {
+        this.seek(this.#timeAt(event));
+      } else if (drag.kind === "pinch" && this.#pointers.size === 2) {
+        const apart = this.#apart();
+        this.zoom(apart / drag.apart, this.#timeAt(event));
+        drag.apart = apart;
+      } else if (drag.kind === "pan" && (drag.moved || Math.abs(event.clientX - drag.x) > CLICK_REACH_PX)) {
+        drag.moved = true;
+        const span = this.#to_s - this.#from_s;
+        this.#show(drag.from_s - ((event.clientX - drag.x) / this.#layout.width) * span, span);
+      }
+    }
+
+    #onUp(event) {
+      const drag = this.#drag;
+      this.#pointers.delete(event.pointerId);
+      if (!drag || this.#pointers.size > 0) return;
+      this.#drag = null;
+      if (event.type === "pointercancel") return this.#draw();
+      if (drag.kind === "edge") this.moveBoundary(drag.k, drag.frame);
+      const isClick = drag.kind === "scrub" || (drag.kind === "pan" && !drag.moved);
+      if (isClick) {
+        const time_s = this.#timeAt(event);
+        if (drag.kind === "pan") this.seek(time_s);
+        this.select(this.#indexAt(time_s));
+      }
+      this.#draw();
+    }
+
+    #onWheel(event) {
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      const span = this.#to_s - this.#from_s;
+      if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), this.#timeAt(event));
+      else if (sideways && span < this.duration_s) this.#show(this.#from_s + (sideways / this.#layout.width) * span, span);
+      else return; // the page scrolls
+      event.preventDefault();
+    }
+
+    #onKey(event) {
+      const undoing = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z";
+      if ((event.ctrlKey || event.metaKey || event.altKey) && !undoing) return;
+      const { segments } = this.summary;
+      const frame = this.draft.frameAt(this.time_s + 1e-3);
+      const step_s = event.shiftKey ? 10 : 1;
+      const toSegment = (k) => {
+        if (k < 0 || k >= segments.length) return;
+        this.seek(segments[k].start_s);
+        this.select(k);
+        this.#say(this.#described(k));
+      };
+      const move = (time_s) => { this.seek(time_s); this.select(this.#indexAt(this.time_s)); };
+      const actions = {
+        " ": () => this.#playOrPause(), p: () => this.playSummary(),
+        ArrowLeft: () => move(this.time_s - step_s), ArrowRight: () => move(this.time_s + step_s),
+        ",": () => move(this.draft.timeOf(frame - 1)), ".": () => move(this.draft.timeOf(frame + 1)),
+        ArrowUp: () => toSegment(this.current - 1), ArrowDown: () => toSegment(this.current + 1),
+        Home: () => move(0), End: () => move(segments.at(-1).start_s), Enter: () => this.toggle(this.current),
+        i: () => this.#cutHere(this.current, frame), o: () => this.#cutHere(this.current + 1, frame + 1),
+        "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(1 / 2), 0: () => this.showAll(),
+        z: undoing ? () => this.undo() : undefined,
+      };
+      const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!action) return;
+      event.preventDefault();
+      action();
+    }
+
+    /** The edge before segment k comes to the playhead, if that lies between the two segments' outer ends. */
+    #cutHere(k, frame) {
+      const { segments } = this.summary;
+      if (k < 1 || k >= segments.length) return this.#say("The ends of the video cannot be moved.");
+      if (frame <= segments[k - 1].start_frame || frame > segments[k].end_frame) {
+        return this.#say("The playhead is too far away to cut here.");
+      }
+      this.moveBoundary(k, frame);
+    }
+
+    #apart() {
+      const [a, b] = [...this.#pointers.values()];
+      return Math.max(Math.abs(a - b), 1);
+    }
+
+    #at(event) {
+      const { left, top } = this.#parts.stage.getBoundingClientRect();
+      return { x: event.clientX - left, y: event.clientY - top };
+    }
+
+    #timeAt(event) {
+      const share = this.#at(event).x / this.#layout.width;
+      return Math.min(Math.max(this.#from_s + share * (this.#to_s - this.#from_s), 0), this.duration_s);
+    }
+
+    /** The segment whose start is under the pointer, in the lane of segments; -1 where there is none. */
+    #edgeAt(event) {
+      const { x, y } = this.#at(event);
+      const { lane } = this.#layout;
+      if (y < lane.top - 6 || y > lane.bottom + 6) return -1;
+      const { segments } = this.summary;
+      const reach = event.pointerType === "touch" ? TOUCH_REACH_PX : EDGE_REACH_PX;
+      const here = this.#indexAt(this.#timeAt(event));
+      const nearby = [here, here + 1].filter((k) => k > 0 && k < segments.length)
+        .map((k) => ({ k, away: Math.abs(this.#x(segments[k].start_s) - x) }))
+        .sort((a, b) => a.away - b.away)[0];
+      const wide = (k) => this.#x(segments[k].end_s) - this.#x(segments[k].start_s) > 2 * CLICK_REACH_PX;
+      return nearby && nearby.away <= reach && (wide(nearby.k) || wide(nearby.k - 1)) ? nearby.k : -1;
+    }
+
+    #panTo(event) {
+      const { left, width } = this.#parts.overview.getBoundingClientRect();
+      const span = this.#to_s - this.#from_s;
+      this.#show(((event.clientX - left) / width) * this.duration_s - span / 2, span);
+    }
+
+    // ---- what is where ----
+
+    #x(time_s) { return ((time_s - this.#from_s) / (this.#to_s - this.#from_s)) * this.#layout.width; }
+    #isShown(time_s) { return time_s >= this.#from_s && time_s <= this.#to_s; }
+
+    #indexAt(time_s) {
+      const { segments } = this.summary;
+      let low = 0, high = segments.length; // the last that starts at or before, to a rounding error
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (segments[middle].start_s <= time_s + 1e-4) low = middle; else high = middle;
+      }
+      return low;
+    }
+
+    #segmentAt(time_s) { return this.summary.segments[this.#indexAt(time_s)]; }
+
+    #show(from_s, span) {
+      this.#from_s = Math.min(Math.max(from_s, 0), this.duration_s - span);
+      this.#to_s = this.#from_s + span;
+      this.#draw();
+    }
+
+    // ---- telling ----
+
+    #tell(name, detail) { this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail })); }
+    #say(text) { this.#parts.said.textContent = text; }
+
+    #changed(reason, detail, { quietly = false } = {}) {
+      this.current = Math.min(this.current, this.summary.segments.length - 1);
+      if (detail && !quietly) this.#tell(reason, detail);
+      if (!quietly) this.#tell("change", { summary: this.summary, edits: this.edits, reason });
+      this.#draw();
+      if (reason !== "stability") this.#estimateSoon();
+    }
+
+    /** Hundreds of knapsacks, a few milliseconds at a time, once the hand rests. */
+    #estimateSoon() {
+      const turn = ++this.#estimate;
+      if (!this.draft.isEdited) return;
+      setTimeout(() => {
+        if (turn !== this.#estimate) return;
+        const work = this.draft.estimateStability();
+        const go = () => {
+          const until = performance.now() + SLICE_MS;
+          while (turn === this.#estimate) {
+            if (work.next().done) return this.#changed("stability");
+            if (performance.now() > until) return setTimeout(go);
+          }
+        };
+        go();
+      }, ESTIMATE_AFTER_MS);
+    }
+
+    #described(k) {
+      const { start_s, end_s, importance, uncertainty, stability, selected } = this.summary.segments[k];
+      const held = this.draft.heldAt(k);
+      const how = held === undefined ? `${percent(stability)} stable` : "by hand";
+      return `Segment ${k + 1} of ${this.summary.segments.length}, ${timecode(start_s, 1)} to ${timecode(end_s, 1)}, ` +
+        `${selected ? "chosen" : "left out"}, ${how}, importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`;
+    }
+
+    #showState() {
+      const { stage, clock, play, highlights, undo, facts, flip } = this.#parts;
+      const isPlaying = Boolean(this.#video && !this.#video.paused);
+      const segment = this.summary.segments[this.current];
+      clock.replaceChildren(element("b", {}, timecode(this.time_s, 1)), ` / ${timecode(this.duration_s, 1)}`);
+      setIcon(play, isPlaying ? "pause" : "play");
+      setIcon(highlights, isPlaying && this.isPlayingSummary ? "pause" : "highlights", "Play summary");
+      undo.disabled = !this.draft.canUndo;
+      facts.textContent = this.#described(this.current);
+      flip.textContent = segment.selected ? "Take out" : "Put in";
+      stage.ariaValueMin = "0";
+      stage.ariaValueMax = this.duration_s.toFixed(1);
+      stage.ariaValueNow = this.time_s.toFixed(1);
+      stage.ariaValueText = `${timecode(this.time_s, 1)}. ${this.#described(this.#indexAt(this.time_s))}`;
+    }
+
+    #hover(event) {
+      const { tip, stage } = this.#parts;
+      tip.hidden = !event || !this.draft || event.pointerType === "touch";
+      this.#hovered = tip.hidden ? null : this.#indexAt(this.#timeAt(event));
+      if (tip.hidden) return this.#draw();
+      const edge = this.#drag?.kind === "edge" ? this.#drag.k : this.#edgeAt(event);
+      stage.classList.toggle("on-edge", edge > 0);
+      stage.style.cursor = edge > 0 ? "ew-resize" : "pointer";
+      const time_s = this.#drag?.kind === "edge" ? this.draft.timeOf(this.#drag.frame) : this.#timeAt(event);
+      const { importance, uncertainty, stability, selected, start_s, end_s } = this.summary.segments[this.#hovered];
+      const src = this.thumbnailAt(time_s);
+      const sure = this.draft.heldAt(this.#hovered) === undefined ? `${percent(stability)} stable` : "by hand";
+      tip.replaceChildren(...[
+        src && element("img", { src, alt: "" }),
+        element("b", {}, timecode(time_s, 2)),
+        element("div", {}, `${selected ? "chosen" : "left out"}, ${sure}`),
+        element("div", { className: "quiet" }, `importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`),
+        element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
+      ].filter(Boolean));
+      const { x } = this.#at(event);
+      const left = x + 16 + tip.offsetWidth > this.#layout.width ? x - 16 - tip.offsetWidth : x + 16;
+      tip.style.transform = `translate(${Math.max(left, 0)}px, ${this.#layout.curve.top}px)`;
+      this.#draw();
+    }
+
+    // ---- drawing ----
+
+    #draw() {
+      if (this.#drawing || !this.draft || !this.#parts) return;
+      this.#drawing = true;
+      requestAnimationFrame(() => {
+        this.#drawing = false;
+        this.#drawNow();
+      });
+    }
+
+    #drawNow() {
+      const width = this.#parts.stage.clientWidth;
+      if (!width) return;
+      this.#colours ??= readColours(this);
+      this.#layout = layOut(width, this.#thumbnails.length > 0);
+      const pen = freshPen(this.#parts.picture, width, this.#layout.height);
+      this.#drawChosenColumns(pen);
+      this.#drawRuler(pen);
+      this.#drawStrip(pen);
+      this.#drawCurve(pen, this.#layout.curve, this.#from_s, this.#to_s);
+      this.#drawLane(pen);
+      this.#drawOverview(width);
+      this.#placePlayhead();
+    }
+
+    #placePlayhead() {
+      if (!this.#layout) return;
+      const { playhead } = this.#parts;
+      playhead.style.transform = `translateX(${this.#x(this.time_s)}px)`;
+      playhead.hidden = !this.#isShown(this.time_s);
+      this.#showState();
+    }
+
+    /** Segments at least partly in view, with the edge that is being dragged where it is now. */
+    *#shownSegments() {
+      const { segments } = this.summary;
+      const edge = this.#drag?.kind === "edge" ? this.#drag : null;
+      for (let k = this.#indexAt(this.#from_s); k < segments.length && segments[k].start_s < this.#to_s; k++) {
+        let { start_s, end_s } = segments[k];
+        if (edge?.k === k) start_s = this.draft.timeOf(edge.frame);
+        if (edge?.k === k + 1) end_s = this.draft.timeOf(edge.frame);
+        yield { k, segment: segments[k], left: this.#x(start_s), right: this.#x(end_s) };
+      }
+    }
+
+    #drawChosenColumns(pen) {
+      const { curve, lane } = this.#layout;
+      pen.fillStyle = this.#colours.tint;
+      for (const { segment, left, right } of this.#shownSegments()) {
+        if (segment.selected) pen.fillRect(left, curve.top, Math.max(right - left, 1), lane.bottom - curve.top);
+      }
+    }
+
+    #drawRuler(pen) {
+      const { ruler, curve, width } = this.#layout;
+      const span = this.#to_s - this.#from_s;
+      const step_s = TIME_STEPS_S.find((step) => (span / step) * 76 <= width) ?? 86400;
+      const decimals = step_s >= 1 ? 0 : step_s >= 0.1 ? 1 : 2;
+      pen.font = `12px ${this.#colours.font}`;
+      pen.textBaseline = "middle";
+      for (let n = Math.ceil(this.#from_s / step_s); n * step_s <= this.#to_s; n++) {
+        const x = this.#x(n * step_s);
+        pen.fillStyle = this.#colours.line;
+        pen.fillRect(x, ruler.bottom - 5, 1, 5);
+        pen.fillRect(x, curve.top, 1, curve.bottom - curve.top);
+        const label = timecode(n * step_s, decimals);
+        const labelWidth = pen.measureText(label).width;
+        pen.fillStyle = this.#colours.quiet;
+        pen.fillText(label, Math.min(Math.max(x - labelWidth / 2, 2), width - labelWidth - 2), (ruler.top + ruler.bottom) / 2 - 1);
+      }
+    }
+
+    #drawStrip(pen) {
+      const { strip, width } = this.#layout;
+      if (!strip) return;
+      const height = strip.bottom - strip.top;
+      const { video } = this.summary;
+      const n = Math.max(Math.round(width / (height * Math.min(Math.max(video.width / video.height, 0.5), 2.4))), 1);
+      for (let slot = 0; slot < n; slot++) {
+        const [left, right] = [(slot / n) * width, ((slot + 1) / n) * width];
+        const time_s = this.#from_s + ((slot + 0.5) / n) * (this.#to_s - this.#from_s);
+        const image = this.#image(this.thumbnailAt(time_s));
+        if (image) drawCovering(pen, image, left + 1, strip.top, right - left - 2, height);
+        else { pen.fillStyle = this.#colours.sunk; pen.fillRect(left + 1, strip.top, right - left - 2, height); }
+      }
+    }
+
+    /** Loaded when first needed; null until it is there. */
+    #image(src) {
+      if (!this.#images.has(src)) {
+        const image = new Image();
+        image.addEventListener("load", () => this.#draw());
+        image.src = src;
+        this.#images.set(src, image);
+      }
+      const image = this.#images.get(src);
+      return image.complete && image.naturalWidth ? image : null;
+    }
+
+    /** Importance with its band: picks, or their mean where several fall on a pixel. */
+    #drawCurve(pen, area, from_s, to_s) {
+      const points = this.#pointsOnScreen(from_s, to_s);
+      const [low, high] = this.#extent;
+      const y = (value) => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
+      pen.beginPath();
+      for (const { x, mean, std } of points) pen.lineTo(x, y(mean + std));
+      for (const { x, mean, std } of points.reverse()) pen.lineTo(x, y(mean - std));
+      pen.globalAlpha = 0.75;
+      pen.fillStyle = this.#colours.band;
+      pen.fill();
+      pen.globalAlpha = 1;
+      pen.beginPath();
+      for (const { x, mean } of points) pen.lineTo(x, y(mean));
+      pen.lineJoin = "round";
+      pen.lineWidth = area.bottom - area.top > 60 ? 2 : 1.2;
+      pen.strokeStyle = this.#colours.curve;
+      pen.stroke();
+    }
+
+    #pointsOnScreen(from_s, to_s) {
+      const { importance, uncertainty } = this.summary;
+      const times = this.#pickTimes, n = times.length, { width } = this.#layout;
+      const first = Math.max(firstAtLeast(times, from_s) - 1, 0), last = Math.min(firstAtLeast(times, to_s), n - 1);
+      const group = Math.max(Math.floor((last - first + 1) / width), 1);
+      const points = [];
+      const x = (time_s) => ((time_s - from_s) / (to_s - from_s)) * width;
+      for (let t = first - (first % group); t <= last; t += group) {
+        const size = Math.min(group, n - t);
+        let time = 0, mean = 0, std = 0;
+        for (let i = t; i < t + size; i++) { time += times[i]; mean += importance[i]; std += uncertainty[i]; }
+        points.push({ x: x(time / size), mean: mean / size, std: std / size });
+      }
+      // The first and the last value are drawn out to the ends of the video.
+      if (points[0].x > 0) points.unshift({ ...points[0], x: 0 });
+      if (points.at(-1).x < width) points.push({ ...points.at(-1), x: x(this.duration_s) });
+      return points;
+    }
+
+    #drawLane(pen) {
+      const { lane } = this.#layout;
+      const shown = [...this.#shownSegments()];
+      // Chosen ones last, and a pixel wide at least, so that they are seen however small.
+      for (const wanted of [false, true]) {
+        for (const { k, segment, left, right } of shown) {
+          if (segment.selected !== wanted) continue;
+          const wide = right - left > 4;
+          const [x, w] = wide ? [left + 1, right - left - 2] : [left, Math.max(right - left, wanted ? 1 : 0.5)];
+          const inset = wanted ? 0 : 9;
+          pen.fillStyle = this.#blockColour(segment);
+          pen.beginPath();
+          pen.roundRect(x, lane.top + inset, w, lane.bottom - lane.top - 2 * inset, wide ? 4 : 0);
+          pen.fill();
+          if (!wide) continue;
+          if (wanted) stroke(pen, this.#colours.outline, 1);
+          if (k === this.#hovered) stroke(pen, this.#colours.ink, 1);
+          if (this.draft.heldAt(k) !== undefined) this.#drawHeld(pen, left, right, wanted);
+        }
+      }
+      this.#drawCurrent(pen, shown);
+    }
+
+    #blockColour({ selected, stability }) {
+      const { chosen, leftOut } = this.#colours;
+      const shade = selected ? stability : Math.max(2 * stability - 1, 0); // few left-out segments are below one half
+      return (selected ? chosen : leftOut)[Math.round(shade * (SHADES - 1))];
+    }
+
+    /** A dot: a person decided. */
+    #drawHeld(pen, left, right, selected) {
+      const { lane } = this.#layout;
+      pen.beginPath();
+      pen.arc((left + right) / 2, (lane.top + lane.bottom) / 2, Math.min(4, (right - left) / 4), 0, 2 * Math.PI);
+      pen.fillStyle = selected ? this.#colours.card : this.#colours.ink;
+      pen.fill();
+      stroke(pen, this.#colours.ink, 1.5);
+    }
+
+    /** A frame with grips around the segment at hand. */
+    #drawCurrent(pen, shown) {
+      const at = shown.find(({ k }) => k === this.current);
+      if (!at) return;
+      const { lane } = this.#layout;
+      const width = Math.max(at.right - at.left, 3);
+      pen.beginPath();
+      pen.roundRect(at.left, lane.top - 3, width, lane.bottom - lane.top + 6, 5);
+      stroke(pen, this.#colours.ink, 2);
+      if (width < 24) return;
+      pen.fillStyle = this.#colours.ink;
+      for (const x of [at.left, at.right]) {
+        pen.beginPath();
+        pen.roundRect(x - 3, (lane.top + lane.bottom) / 2 - 9, 6, 18, 3);
+        pen.fill();
+      }
+    }
+
+    #drawOverview(width) {
+      const { wholeCanvas, window: frame, overview } = this.#parts;
+      const height = overview.clientHeight;
+      const pen = freshPen(wholeCanvas, width, height);
+      const whole = this.duration_s;
+      for (const segment of this.summary.segments) {
+        if (!segment.selected) continue;
+        pen.fillStyle = this.#blockColour(segment);
+        pen.fillRect((segment.start_s / whole) * width, 0, Math.max(((segment.end_s - segment.start_s) / whole) * width, 1), height);
+      }
+      this.#drawCurve(pen, { top: 4, bottom: height - 2 }, 0, whole);
+      frame.style.transform = `translateX(${(this.#from_s / whole) * width}px)`;
+      frame.style.width = `${Math.max(((this.#to_s - this.#from_s) / whole) * width, 8)}px`;
+    }
+  }
+
+  // ---- pens and colours ----
+
+  function layOut(width, hasPictures) {
+    const small = width < 560;
+    const ruler = { top: 0, bottom: 24 };
+    const strip = hasPictures ? { top: ruler.bottom, bottom: ruler.bottom + (small ? 44 : 68) } : null;
+    const curveTop = (strip ?? ruler).bottom + 6;
+    const curve = { top: curveTop, bottom: curveTop + (small ? 110 : 150) };
+    const lane = { top: curve.bottom + 8, bottom: curve.bottom + 8 + (small ? 48 : 44) };
+    return { width, ruler, strip, curve, lane, height: lane.bottom + 6 };
+  }
+
+  function freshPen(canvas, width, height) {
+    const scale = globalThis.devicePixelRatio || 1;
+    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
+    if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+    canvas.style.height = `${height}px`;
+    const pen = canvas.getContext("2d");
+    pen.setTransform(scale, 0, 0, scale, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    return pen;
+  }
+
+  function stroke(pen, colour, width) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.stroke();
+  }
+
+  function drawCovering(pen, image, x, y, width, height) {
+    const scale = Math.max(width / image.naturalWidth, height / image.naturalHeight);
+    const [w, h] = [width / scale, height / scale];
+    pen.drawImage(image, (image.naturalWidth - w) / 2, (image.naturalHeight - h) / 2, w, h, x, y, width, height);
+  }
+
+  /** The theme's colours as the canvas takes them, light-dark() resolved. */
+  function readColours(host) {
+    const probe = host.appendChild(element("i", { hidden: true }));
+    const colour = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
+    const named = ["ink", "quiet", "line", "sunk", "card", "curve", "band", "tint", "outline"];
+    const colours = {
+      ...Object.fromEntries(named.map((name) => [name, colour(name)])),
+      chosen: shades(colour("unstable"), colour("stable")),
+      leftOut: shades(colour("unsure"), colour("left-out")),
+      font: getComputedStyle(host).fontFamily,
+    };
+    probe.remove();
+    return colours;
+  }
+
+  /** Steps from one rgb(…) to another. */
+  function shades(first, last) {
+    const [from, to] = [first, last].map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
+    const between = (share) => from.map((part, n) => Math.round(part + (to[n] - part) * share));
+    return Array.from({ length: SHADES }, (_, n) => `rgb(${between(n / (SHADES - 1)).join(" ")})`);
+  }
+
+  function importanceExtent({ importance, uncertainty }) {
+    let low = Infinity, high = -Infinity;
+    for (let t = 0; t < importance.length; t++) {
+      low = Math.min(low, importance[t] - uncertainty[t]);
+      high = Math.max(high, importance[t] + uncertainty[t]);
+    }
+    const margin = 0.06 * (high - low) || Math.max(Math.abs(high), 1) * 0.1;
+    return [low - margin, high + margin];
+  }
+
+  function nearest(thumbnails, time_s) {
+    let low = 0, high = thumbnails.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (thumbnails[middle].time_s < time_s) low = middle + 1; else high = middle;
+    }
+    const [before, after] = [thumbnails[low - 1], thumbnails[low]];
+    return before && after && time_s - before.time_s < after.time_s - time_s ? before : after ?? before;
+  }
+
+  function setIcon(button, name, text) {
+    if (button.dataset.icon === name) return;
+    button.dataset.icon = name;
+    button.replaceChildren(vastsum.icon(name), ...(text ? [text] : []));
+  }
+
+  customElements.define("vastsum-timeline", Timeline);
+})((globalThis.vastsum ??= {}));
