@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 
+from browsing import chromium
 from films import KINDS, Recipe, make_video
 from running import Result
 
@@ -51,6 +53,13 @@ def jumps() -> Path:
     if not path.exists():
         pytest.skip("the video of the README (../shared/videos/Jumps.webm) is not here; it may not be redistributed")
     return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real Chromium, started once."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture

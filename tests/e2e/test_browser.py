@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 import pytest
+from browsing import opened
 
 import vastsum
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-OFFLINE = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--autoplay-policy=no-user-gesture-required",
-]  # fmt: skip
 PAGE = """
 <video id="video" src="clip.summary.mp4" muted></video>
 <script>
@@ -50,21 +46,14 @@ def render_clip(path: Path) -> None:
         out.mux(audio.encode())
 
 
-def test_a_summary_plays_to_the_end_in_chromium(tmp_path: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium is installed here (Debian: apt-get install chromium)")
+def test_a_summary_plays_to_the_end_in_chromium(browser: Any, tmp_path: Path) -> None:
     render_clip(tmp_path / "clip.webm")
     summary = vastsum.summarize(tmp_path / "clip.webm", budget="40%")
     summary.save(tmp_path / "clip.summary.mp4")
     (tmp_path / "page.html").write_text(PAGE)
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=OFFLINE)
-        page = browser.new_page()
-        page.goto((tmp_path / "page.html").as_uri())
+    with opened(browser, (tmp_path / "page.html").as_uri()) as page:
         page.wait_for_function("window.outcome !== null", timeout=60_000)
         outcome = page.evaluate("window.outcome")
-        browser.close()
     assert "error" not in outcome
     assert (outcome["width"], outcome["height"]) == (160, 120)
     assert outcome["duration"] == pytest.approx(summary.duration_s, abs=0.1)

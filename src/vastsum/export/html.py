@@ -31,8 +31,8 @@ _JPEG_QUALITY = 70
 def write_html(summary: Summary, destination: Path) -> None:
     """Write the timeline, the storyboard and all that can be asked of a summary as one page.
 
-    Pictures are embedded; where the video can no longer be read, there are none. The video itself is linked to: beside the
-    page if it is there, or else where it was.
+    Pictures are embedded; where the video can no longer be read, there are none. The video itself is linked to: beside
+    the page if it is there, or else where it was.
     """
     page = self_contained(
         title=f"{shown_name(summary)}: summary",
@@ -60,7 +60,7 @@ def _data(summary: Summary, destination: Path) -> dict[str, Any]:
 
 def video_link(video: Path, page: Path) -> str:
     """Relative where the video lies beside the page or below it, so that both can move together; else where it is."""
-    video, folder = Path(os.path.abspath(video)), Path(os.path.abspath(page)).parent
+    video, folder = Path.cwd() / video, (Path.cwd() / page).parent
     if video.is_relative_to(folder):
         return quote(os.fsencode(video.relative_to(folder).as_posix()))
     return video.as_uri()

@@ -211,7 +211,7 @@
     #show(segments) {
       const given = this.#given;
       const chosen = segments.filter((segment) => segment.selected);
-      const duration_s = chosen.reduce((sum, segment) => sum + segment.end_s - segment.start_s, 0);
+      const duration_s = chosen.reduce((sum, segment) => sum + (segment.end_s - segment.start_s), 0);
       this.summary = {
         ...given, segments,
         budget: { fraction: this.#budget, seconds: this.#budget * given.video.duration_s },
