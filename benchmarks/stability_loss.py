@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,8 @@ import torch
 
 from vastsum.data import load_dataset
 from vastsum.training import load_config
-from vastsum.training.loop import Trainer
+from vastsum.training.loop import Member, Trainer
+from vastsum.training.vastsum import VastsumMethod
 
 ROUNDS = 5
 PAST_WARM_UP = 20
@@ -31,8 +31,7 @@ def main(path: Path) -> None:
     trainers = {}
     for name, weight in (("with", 0.1), ("without", 0.0)):
         config = load_config(None, [f"loss.stability_weight={weight}", "loss.stability_draws=8"])
-        config = replace(config, network=replace(config.network, feature_width=dataset.feature_width))
-        trainers[name] = Trainer(config, dataset.kind, videos, seed=0)
+        trainers[name] = Trainer(VastsumMethod(config), [Member(tuple(videos), seed=0)])
         trainers[name].train_epoch(PAST_WARM_UP)  # allocations and caches
     for turn in range(ROUNDS):
         for name, trainer in trainers.items():

@@ -33,7 +33,8 @@ from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.training import Config, load_config
 from vastsum.training.export import export_onnx
-from vastsum.training.loop import Trainer
+from vastsum.training.loop import Member, Trainer
+from vastsum.training.vastsum import VastsumMethod
 
 SETTINGS = [
     "network.feature_width=1280", "network.offset=0.5", "network.temperature=0.15",
@@ -45,10 +46,11 @@ METRICS = ("tau", "rho", "f1", "coverage_90", "std_correlation", "jaccard")
 
 def train(config: Config, videos: list[BenchmarkVideo], seed: int = 0) -> VastsumScorer:
     torch.set_num_threads(1)
-    trainer = Trainer(config, "tvsum", videos, seed)
+    method = VastsumMethod(config)
+    trainer = Trainer(method, [Member(tuple(videos), seed)])
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
-    return trainer.scorer
+    return VastsumScorer(trainer.network(), "gaussian")
 
 
 def fold(arguments: tuple[Config, list[Path], int]) -> list[dict[str, object]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+Kind = Literal["summe", "tvsum"]
+"""How people annotated a video: by binary summaries (as SumMe's did) or by scores (as TVSum's)."""
 
 
 @dataclass(frozen=True, eq=False)

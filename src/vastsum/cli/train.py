@@ -50,7 +50,7 @@ def train(
         import torch
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
-    from vastsum.evaluation.metrics import mean_agreement
+    from vastsum.evaluation.metrics import judge
     from vastsum.training.runs import Job, open_run, train_run
 
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
@@ -82,7 +82,7 @@ def train(
             tau = f" τ {row['tau']:.3f}" if "tau" in row else ""
             progress.update(bar, completed=sum(done.values()), description=f"{job.name} loss {row['total']:.3f}{tau}")
 
-        train_run(run, benchmark, mean_agreement, report, workers=workers or os.cpu_count() or 1, device=device)
+        train_run(run, benchmark, judge, report, workers=workers or os.cpu_count() or 1, device=device)
     results.print(
         f"trained {len(run.jobs)} networks ({len(run.splits)} splits × {seeds} seeds) in {output}", soft_wrap=True
     )

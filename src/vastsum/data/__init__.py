@@ -1,8 +1,9 @@
 """Benchmark files, splits, and a generator of synthetic ones."""
 
-from vastsum.data.benchmark import BenchmarkVideo, Dataset, Kind, Problem, inspect_file, load_dataset
+from vastsum.data.benchmark import BenchmarkVideo, Dataset, Problem, inspect_file, load_dataset
 from vastsum.data.splits import Split, load_splits
 from vastsum.data.synthetic import make_synthetic
+from vastsum.types import Kind
 
 __all__ = [
     "BenchmarkVideo",

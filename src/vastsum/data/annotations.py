@@ -19,9 +19,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from vastsum.data.benchmark import Kind
 from vastsum.errors import DataError
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, Kind
 from vastsum.video import Timeline
 
 TOLERANCE_S = 1.0

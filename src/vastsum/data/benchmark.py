@@ -12,18 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from vastsum.data.scores_tsv import read_scores_tsv
 from vastsum.errors import DataError, MissingExtraError
-from vastsum.types import BoolArray, FloatArray, IntArray, Segments
+from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Segments
 
 if TYPE_CHECKING:
     import h5py
-
-Kind = Literal["summe", "tvsum"]
 
 
 @dataclass(frozen=True, eq=False)

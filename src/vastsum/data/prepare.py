@@ -23,7 +23,6 @@ import numpy as np
 
 from vastsum import __version__
 from vastsum.data.annotations import AnnotatedVideo, Annotations, read_annotations
-from vastsum.data.benchmark import Kind
 from vastsum.errors import ConfigError, DataError, MissingExtraError, OutputError, VastsumError, VideoError
 from vastsum.features import DEFAULT_BACKBONE, Backbone, load_backbone
 from vastsum.features.watching import watch
@@ -31,7 +30,7 @@ from vastsum.files import atomic_path
 from vastsum.segmentation import max_segment_s, segment
 from vastsum.selection import knapsack, segment_means
 from vastsum.selection.decode import DEFAULT_BUDGET
-from vastsum.types import FloatArray, IntArray, Segments
+from vastsum.types import FloatArray, IntArray, Kind, Segments
 from vastsum.video import Timeline
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vastsum.data.benchmark import Kind
 from vastsum.errors import ConfigError, MissingExtraError
 from vastsum.files import atomic_path
 from vastsum.selection import knapsack, segment_means
-from vastsum.types import FloatArray, IntArray
+from vastsum.types import FloatArray, IntArray, Kind
 
 FPS = 30
 PICK_EVERY = 15

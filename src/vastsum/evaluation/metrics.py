@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from vastsum.data import BenchmarkVideo, Kind
-from vastsum.scorers.base import Scorer
 from vastsum.selection import select, summary_mask
 from vastsum.types import BoolArray, FloatArray, Prediction
 
@@ -75,7 +73,9 @@ def f1_score(summary: BoolArray, user_summaries: BoolArray, kind: Kind) -> float
     return float(scores.max() if kind == "summe" else scores.mean())
 
 
-def mean_agreement(scorer: Scorer, videos: Sequence[BenchmarkVideo], kind: Kind) -> tuple[float, float]:
-    """Mean τ and ρ of a scorer: what an epoch is chosen by."""
-    results = [agreement(scorer.predict(video.features, video.segments), video, kind) for video in videos]
-    return float(np.mean([result.tau for result in results])), float(np.mean([result.rho for result in results]))
+def judge(importance: FloatArray, video: BenchmarkVideo, kind: Kind) -> tuple[float, float]:
+    """τ and ρ alone: what an epoch is chosen by."""
+    if kind == "tvsum":
+        return rank_correlations(importance, video.annotations)[:2]
+    prediction = Prediction(importance, np.zeros_like(importance))
+    return summary_correlations(summary_mask(select(prediction, video.segments).chosen, video.segments), video)[:2]

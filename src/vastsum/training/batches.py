@@ -1,4 +1,4 @@
-"""Videos of different lengths, padded together."""
+"""Benchmark videos as tensors, kept on the device and padded together when they are needed."""
 
 from __future__ import annotations
 
@@ -10,64 +10,78 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
-from vastsum.data import BenchmarkVideo, Kind
-from vastsum.types import Segments
+from vastsum.data import BenchmarkVideo
+from vastsum.scorers.batch import Batch
+from vastsum.selection import select
+from vastsum.types import Kind, Prediction, Segments
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
-    """B videos, padded to the longest: T picks, M segments, U annotators."""
+class VideoTensors:
+    """One video, unpadded."""
 
-    features: Tensor  # (B, T, D)
-    mask: Tensor  # (B, T) real picks
-    segment_ids: Tensor  # (B, T)
-    annotations: Tensor  # (B, U, T)
-    annotators: Tensor  # (B, U) real annotators
-    present: Tensor  # (B, M) real segments
-    first_picks: Tensor  # (B, M) the pick in force where a segment starts
-    segments: tuple[Segments, ...]
-    kind: Kind  # of all videos alike: each kind has a likelihood of its own
+    features: Tensor  # (T, D)
+    segment_ids: Tensor  # (T,)
+    annotations: Tensor  # (T, U)
+    targets: Tensor  # (T,)
+    keyshots: Tensor  # (T,)
+    first_picks: Tensor  # (M,)
+    segments: Segments
+    kind: Kind
 
-    def __len__(self) -> int:
-        return len(self.segments)
+    @classmethod
+    def of(cls, video: BenchmarkVideo, device: torch.device | str = "cpu") -> VideoTensors:
+        def tensor(array: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+        segments = video.segments
+        targets = video.annotations.mean(axis=0)
+        best = select(Prediction(targets, np.zeros_like(targets)), segments).chosen
+        return cls(
+            features=tensor(video.features.astype(np.float32)),
+            segment_ids=tensor(segments.ids),
+            annotations=tensor(video.annotations.T),
+            targets=tensor(targets),
+            keyshots=tensor(best[segments.ids].astype(np.float32)),
+            first_picks=tensor(segments.first_picks),
+            segments=segments,
+            kind=video.kind,
+        )
 
     @property
-    def n_segments(self) -> int:
-        return self.present.shape[1]
+    def n_picks(self) -> int:
+        return len(self.features)
 
 
-def collate(videos: Sequence[BenchmarkVideo], device: str = "cpu") -> Batch:
-    """Pad with zeros; padded picks point at segment 0 but are masked everywhere."""
-    (kind,) = {video.kind for video in videos}
-    segments = tuple(video.segments for video in videos)
-    n_picks = [len(part.picks) for part in segments]
-    annotations = np.zeros((len(videos), max(len(video.annotations) for video in videos), max(n_picks)), np.float32)
-    annotators = np.zeros(annotations.shape[:2], bool)
+def pad(videos: Sequence[VideoTensors]) -> Batch:
+    """Zeros after the end of each video; padded picks point at segment 0 but are masked everywhere."""
+    device = videos[0].features.device
+
+    def padded(name: str) -> Tensor:
+        return pad_sequence([getattr(video, name) for video in videos], batch_first=True)
+
+    def real(counts: Sequence[int]) -> Tensor:
+        ends = torch.tensor(counts, device=device)[:, None]
+        return torch.arange(max(counts), device=device)[None] < ends
+
+    n_annotators = [video.annotations.shape[1] for video in videos]
+    annotations = torch.zeros(
+        len(videos), max(n_annotators), max(video.n_picks for video in videos), device=device
+    )  # (B, U, T)
     for row, video in enumerate(videos):
-        n_annotators, n = video.annotations.shape
-        annotations[row, :n_annotators, :n] = video.annotations
-        annotators[row, :n_annotators] = True
-
-    def tensor(array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(device)
-
+        annotations[row, : n_annotators[row], : video.n_picks] = video.annotations.T
     return Batch(
-        features=tensor(_pad([video.features for video in videos])),
-        mask=tensor(_pad([np.ones(n, bool) for n in n_picks])),
-        segment_ids=tensor(_pad([part.ids for part in segments])),
-        annotations=tensor(annotations),
-        annotators=tensor(annotators),
-        present=tensor(_pad([np.ones(len(part), bool) for part in segments])),
-        first_picks=tensor(_pad([part.first_picks for part in segments])),
-        segments=segments,
-        kind=kind,
+        features=padded("features"),
+        mask=real([video.n_picks for video in videos]),
+        segment_ids=padded("segment_ids"),
+        annotations=annotations,
+        annotators=real(n_annotators),
+        targets=padded("targets"),
+        keyshots=padded("keyshots"),
+        present=real([len(video.segments) for video in videos]),
+        first_picks=padded("first_picks"),
+        segments=tuple(video.segments for video in videos),
+        kinds=tuple(video.kind for video in videos),
     )
-
-
-def _pad(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    longest = max(len(array) for array in arrays)
-    padded = np.zeros((len(arrays), longest, *arrays[0].shape[1:]), arrays[0].dtype)
-    for row, array in enumerate(arrays):
-        padded[row, : len(array)] = array
-    return padded

@@ -6,45 +6,19 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from vastsum.data import Kind
 from vastsum.errors import ConfigError
+from vastsum.scorers.recipe import Recipe
 from vastsum.scorers.vastsum import LossConfig, NetworkConfig
-
-Schedule = Literal["cosine", "hold", "constant"]
-
-
-@dataclass(frozen=True)
-class TrainingConfig:
-    """AdamW with gradient-norm clipping and gradient accumulation over videos."""
-
-    epochs: int = 30
-    batch_size: int = 8  # videos an optimiser step
-    videos_at_once: int = 1  # of these, padded together in one pass; the rest is accumulated
-    learning_rate: float = 1e-3
-    weight_decay: float = 1e-3
-    gradient_clip: float = 1.0
-    schedule: Schedule = "cosine"
-    weight_average: float = 0.0  # decay of the moving average of the weights that is evaluated; 0: raw weights
-    checkpoint_every: int = 5  # epochs between the states a killed run goes on from
-
-    def __post_init__(self) -> None:
-        positive = ("epochs", "batch_size", "videos_at_once", "learning_rate", "gradient_clip", "checkpoint_every")
-        for name in positive:
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"training.{name}", f"{getattr(self, name)} is not positive", "use a number above 0")
-        if self.weight_decay < 0:
-            raise ConfigError("training.weight_decay", f"{self.weight_decay} is negative", "use 0 or more")
-        if not 0 <= self.weight_average < 1:
-            raise ConfigError("training.weight_average", f"{self.weight_average} is not in [0, 1)", "use e.g. 0.99")
+from vastsum.types import Kind
 
 
 @dataclass(frozen=True)
 class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     loss: LossConfig = field(default_factory=LossConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
+    training: Recipe = field(default_factory=Recipe)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         return asdict(self)

@@ -1,145 +1,253 @@
-"""Training one network: epochs of AdamW over shuffled videos, from any epoch on, to the same bits."""
+"""Training: epochs of Adam over shuffled videos, from any epoch on, to the same bits; one network or many at once.
+
+A population is the same network many times, each member with its own weights, videos and seed. Its weights lie stacked,
+(K, …) for K members, and one program trains them all: a pass takes one video (or a few) of each member at a time. No
+member knows of the others: all randomness is drawn from its own seed, the epoch and the video.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.func import functional_call, stack_module_state, vmap
 
-from vastsum.data import BenchmarkVideo, Kind
-from vastsum.scorers.vastsum.likelihood import likelihood_of
-from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.scorers.vastsum.scorer import VastsumScorer
-from vastsum.training.batches import Batch, collate
-from vastsum.training.config import Config
-from vastsum.training.objective import Objective
+from vastsum.data import BenchmarkVideo
+from vastsum.errors import ConfigError
+from vastsum.scorers.batch import Batch
+from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.noise import layer_keys, noise_layers
+from vastsum.training.batches import VideoTensors, pad
+from vastsum.types import FloatArray
+
+Weights = dict[str, Tensor]
+Log = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One training among many."""
+
+    videos: tuple[BenchmarkVideo, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A video in a pass: whose it is, which of that member's videos, and its share in the member's loss."""
+
+    member: int
+    video: int
+    share: float
 
 
 class Trainer:
-    """A network in training. Randomness is drawn anew from (seed, epoch), however that epoch was reached."""
+    def __init__(self, method: LearnedMethod, members: Sequence[Member], device: str = "cpu") -> None:
+        if len({self.n_steps(method, member) for member in members}) != 1:
+            raise ConfigError("population", "its members take different numbers of steps", "train them apart")
+        if len(members) > 1 and not method.stackable:
+            raise ConfigError("population", "this method's network cannot be stacked", "train one member at a time")
+        self.method, self.recipe, self.members, self.device = method, method.recipe, list(members), device
+        self._tensors: dict[int, VideoTensors] = {}
+        width = members[0].videos[0].features.shape[1]
+        networks = [_build(method, width, member.seed).to(device) for member in members]
+        self.skeleton = networks[0]  # the program; its own weights are never read
+        self._noise = noise_layers(self.skeleton)
+        self.weights, self.buffers = stack_module_state(networks)  # (K, …) each
+        self.average = {name: weight.detach().clone() for name, weight in self.weights.items()}
+        self._n_averaged = 0
+        self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
 
-    def __init__(
-        self, config: Config, kind: Kind, videos: Sequence[BenchmarkVideo], seed: int, device: str = "cpu"
-    ) -> None:
-        self.config, self.videos, self.seed, self.device = config, list(videos), seed, device
-        with _seeded(seed):
-            self.network = VastsumNetwork(config.network).to(device)
-        self.objective = Objective(config.loss, self.network.link)
-        decay = config.training.weight_average
-        self.average = _moving_average(self.network, decay) if decay else None
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(), lr=config.training.learning_rate, weight_decay=config.training.weight_decay
-        )
-        self.kind = kind
-        self._batches: dict[str, Batch] = {}
+    @staticmethod
+    def n_steps(method: LearnedMethod, member: Member) -> int:
+        """Optimiser steps an epoch: members of a population take equally many."""
+        return -(-len(member.videos) // method.recipe.batch_size)
 
     @property
-    def evaluated(self) -> VastsumNetwork:
-        """The network whose predictions count: the weight average where one is kept."""
-        return self.network if self.average is None else cast(VastsumNetwork, self.average.module)
+    def evaluated(self) -> Weights:
+        """The weights (K, …) whose predictions count: the moving average where one is kept."""
+        return self.average if self.recipe.weight_average and self._n_averaged else self.weights
 
-    @property
-    def scorer(self) -> VastsumScorer:
-        return VastsumScorer(self.evaluated, likelihood_of(self.kind))
+    def network(self, member: int = 0, weights: Weights | None = None) -> nn.Module:
+        """A network of its own with the evaluated weights of one member, or with others of the same shapes."""
+        weights = self.evaluated if weights is None else weights
+        network = deepcopy(self.skeleton)
+        with torch.no_grad():
+            for name, parameter in network.named_parameters():
+                parameter.copy_(weights[name][member])
+            for name, buffer in network.named_buffers():
+                buffer.copy_(self.buffers[name][member])
+        return network.eval()
 
-    def train_epoch(self, epoch: int) -> dict[str, float]:
-        """One pass over all videos; returns the mean of every loss term for the log."""
-        rng = np.random.default_rng([self.seed, epoch])
+    def train_epoch(self, epoch: int) -> list[Log]:
+        """One pass over every member's videos; the mean of every loss term for each member's log."""
         learning_rate = self._learning_rate(epoch)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        sums: dict[str, float] = {}
-        self.network.train()
-        with _seeded(int(rng.integers(2**62))):
-            for step in self._steps(rng):
-                for name, value in self._optimise(step, epoch, rng).items():
-                    sums[name] = sums.get(name, 0.0) + value * sum(map(len, step))
-        return {name: total / len(self.videos) for name, total in sums.items()} | {"learning_rate": learning_rate}
+        for optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate
+        self.skeleton.train()
+        logs: list[Log] = [{} for _ in self.members]
+        n_videos = [len(member.videos) for member in self.members]
+        for step in self._steps(epoch):
+            for name, values in self._optimise(step, epoch).items():
+                for member, value in enumerate(values):
+                    logs[member][name] = logs[member].get(name, 0.0) + value / n_videos[member]
+        return [log | {"learning_rate": learning_rate} for log in logs]
 
-    def _optimise(self, parts: Sequence[Batch], epoch: int, rng: np.random.Generator) -> dict[str, float]:
-        """One optimiser step over the mean loss of all videos in `parts`, whose gradients are accumulated."""
-        n_videos = sum(map(len, parts))
-        means: dict[str, float] = {}
-        self.optimizer.zero_grad()
-        for batch in parts:
-            output = self.network(batch.features, batch.segment_ids, batch.mask, batch.n_segments)
-            terms = self.objective(output, batch, epoch, rng)
-            share = len(batch) / n_videos
-            torch.autograd.backward(terms.total * share)
-            for name, value in vars(terms).items():
-                means[name] = means.get(name, 0.0) + share * float(value.detach())
-        norm = nn.utils.clip_grad_norm_(self.network.parameters(), self.config.training.gradient_clip)
-        self.optimizer.step()
-        if self.average is not None:
-            self.average.update_parameters(self.network)
-        return means | {"gradient_norm": float(norm)}
+    @torch.no_grad()
+    def importance(self, videos: Sequence[BenchmarkVideo]) -> list[FloatArray]:
+        """One video for each member, scored by that member's evaluated weights."""
+        self.skeleton.eval()
+        batch = pad([self._tensor(video) for video in videos])
+        output = self._forward(self.evaluated, batch, np.zeros((len(videos), 1), np.int32))
+        scores = self.method.importance(output, batch).double().cpu().numpy()
+        return [score[: len(video.segments.picks)] for score, video in zip(scores, videos, strict=True)]
 
-    def _steps(self, rng: np.random.Generator) -> Iterator[list[Batch]]:
-        """The shuffled videos in groups of `batch_size`, each cut into padded batches of `videos_at_once`."""
-        size, at_once = self.config.training.batch_size, self.config.training.videos_at_once
-        order = rng.permutation(len(self.videos)).tolist()
-        for first in range(0, len(order), size):
-            step = order[first : first + size]
-            yield [self._batch(step[part : part + at_once]) for part in range(0, len(step), at_once)]
+    def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int) -> dict[str, FloatArray]:
+        """One optimiser step of every phase; the sums (K,) of each loss term over the members' videos."""
+        sums: dict[str, FloatArray] = {}
+        for phase, optimizer in self.optimizers.items():
+            optimizer.zero_grad()
+            for rows in passes:
+                self._accumulate(rows, Moment(epoch, [self._rng(row, epoch) for row in rows], phase), sums)
+            norms = _clip_each(optimizer.param_groups[0]["params"], self.recipe.gradient_clip)
+            real = [row.member for rows in passes for row in rows if row.share]
+            sums["gradient_norm"] = norms.cpu().double().numpy() * np.bincount(real, minlength=len(self.members))
+            optimizer.step()
+        self._update_average()
+        return sums
 
-    def _batch(self, members: Sequence[int]) -> Batch:
-        if len(members) > 1:
-            return collate([self.videos[member] for member in members], self.device)
-        name = self.videos[members[0]].name
-        if name not in self._batches:  # a single video is never padded: its tensors are made once
-            self._batches[name] = collate([self.videos[members[0]]], self.device)
-        return self._batches[name]
+    def _accumulate(self, rows: Sequence[_Row], moment: Moment, sums: dict[str, FloatArray]) -> None:
+        keys = np.array([rng.integers(2**31) for rng in moment.rngs], np.int32).reshape(len(self.members), -1)
+        batch = pad([self._tensor(self.members[row.member].videos[row.video]) for row in rows])
+        terms = self.method.losses(self._forward(self.weights, batch, keys), batch, moment)
+        shares = torch.tensor([row.share for row in rows], device=self.device)
+        # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
+        torch.autograd.backward((terms["total"] * shares).sum())
+        real = (shares > 0).to(torch.float64)
+        for name, values in terms.items():
+            by_member = (values.detach() * real).view(len(self.members), -1).sum(dim=1).cpu().double().numpy()
+            sums[name] = sums.get(name, 0.0) + by_member
+
+    def _forward(self, weights: Weights, batch: Batch, keys: np.ndarray) -> Any:
+        """The network's output for a batch that holds B videos of each member, one member after another."""
+        n_members = len(self.members)
+        inputs = self.method.inputs(batch)
+        buffers = {
+            **self.buffers,
+            **layer_keys(self._noise, torch.from_numpy(keys).to(self.device)),
+        }
+        if n_members == 1:
+            alone = {name: tensor.squeeze(0) for name, tensor in (weights | buffers).items()}
+            return functional_call(self.skeleton, alone, inputs)
+        stacked = [
+            value.view(n_members, -1, *value.shape[1:]) if isinstance(value, Tensor) else value for value in inputs
+        ]  # (K, B, …)
+        in_dims = (0, *(0 if isinstance(value, Tensor) else None for value in inputs))
+        output = vmap(lambda state, *given: functional_call(self.skeleton, state, given), in_dims)(
+            weights | buffers, *stacked
+        )
+        return torch.utils._pytree.tree_map(lambda tensor: tensor.flatten(0, 1), output)
+
+    def _steps(self, epoch: int) -> Iterator[list[list[_Row]]]:
+        """Each step in passes of a few videos of every member. Within a step videos go by length, so that those padded
+        together are alike; a member with fewer videos in the last step fills up with one that has no share."""
+        size = self.recipe.batch_size
+        at_once = min(size, self.recipe.videos_at_once if self.device == "cpu" else size)
+        orders = [
+            np.random.default_rng([member.seed, epoch]).permutation(len(member.videos)) for member in self.members
+        ]
+        for first in range(0, max(map(len, orders)), size):
+            ranked = [self._ranked(n, order[first : first + size]) for n, order in enumerate(orders)]
+            longest = max(map(len, ranked))
+            for rows in ranked:
+                rows += [_Row(rows[0].member, rows[-1].video, 0.0)] * (longest - len(rows))
+            yield [
+                [row for rows in ranked for row in (rows[part : part + at_once])] for part in range(0, longest, at_once)
+            ]
+
+    def _ranked(self, member: int, order: np.ndarray) -> list[_Row]:
+        videos = self.members[member].videos
+        by_length = sorted(order.tolist(), key=lambda video: -len(videos[video].segments.picks))
+        return [_Row(member, video, 1.0 / len(order)) for video in by_length]
+
+    def _rng(self, row: _Row, epoch: int) -> np.random.Generator:
+        return np.random.default_rng([self.members[row.member].seed, epoch, row.video])
+
+    def _tensor(self, video: BenchmarkVideo) -> VideoTensors:
+        key = id(video)  # names may repeat: members can train on several files
+        if key not in self._tensors:
+            self._tensors[key] = VideoTensors.of(video, self.device)
+        return self._tensors[key]
+
+    def _optimizer(self, prefixes: tuple[str, ...]) -> torch.optim.Optimizer:
+        weights = [weight for name, weight in self.weights.items() if name.startswith(prefixes)]
+        kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
+        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        decay = self.recipe.weight_average if self._n_averaged else 0.0
+        if self.recipe.weight_average:
+            for name, weight in self.weights.items():
+                self.average[name].lerp_(weight, 1 - decay)
+        self._n_averaged += 1
 
     def _learning_rate(self, epoch: int) -> float:
         """cosine: down to 0 over all epochs; hold: in full for two thirds of them, then down; constant: never down."""
-        training = self.config.training
-        held = {"cosine": 0.0, "hold": 2 / 3, "constant": 1.0}[training.schedule]
-        done = (epoch / training.epochs - held) / (1 - held) if held < 1 else 0.0
-        return training.learning_rate * 0.5 * (1 + float(np.cos(np.pi * max(0.0, done))))
+        held = {"cosine": 0.0, "hold": 2 / 3, "constant": 1.0}[self.recipe.schedule]
+        done = (epoch / self.recipe.epochs - held) / (1 - held) if held < 1 else 0.0
+        return self.recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * max(0.0, done))))
 
     def state(self) -> dict[str, Tensor]:
         """Everything that the next epoch depends on."""
-        tensors = {f"network.{name}": tensor for name, tensor in self.network.state_dict().items()}
-        if self.average is not None:
-            tensors |= {f"average.{name}": tensor for name, tensor in self.average.state_dict().items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": tensor for name, tensor in moments.items()}
+        tensors = {f"network.{name}": tensor for name, tensor in (self.weights | self.buffers).items()}
+        if self.recipe.weight_average:
+            tensors |= {f"average.{name}": tensor for name, tensor in self.average.items()}
+        for phase, optimizer in self.optimizers.items():
+            for index, moments in optimizer.state_dict()["state"].items():
+                tensors |= {f"optimizer.{phase}.{index}.{name}": tensor for name, tensor in moments.items()}
         return tensors
 
+    @torch.no_grad()
     def load_state(self, tensors: Mapping[str, Tensor]) -> None:
-        self.network.load_state_dict(_under("network.", tensors))
-        if self.average is not None:
-            self.average.load_state_dict(_under("average.", tensors))
-        moments: dict[int, dict[str, Any]] = {}
-        for name, tensor in _under("optimizer.", tensors).items():
-            index, _, key = name.partition(".")
-            moments.setdefault(int(index), {})[key] = tensor
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        for own, prefix in ((self.weights | self.buffers, "network."), (self.average, "average.")):
+            for name, tensor in _under(prefix, tensors).items():
+                own[name].copy_(tensor)
+        self._n_averaged = 1  # whatever was saved has begun
+        for phase, optimizer in self.optimizers.items():
+            moments: dict[int, dict[str, Any]] = {}
+            for name, tensor in _under(f"optimizer.{phase}.", tensors).items():
+                index, _, key = name.partition(".")
+                moments.setdefault(int(index), {})[key] = tensor
+            groups = optimizer.state_dict()["param_groups"]
+            optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
-def _moving_average(network: VastsumNetwork, decay: float) -> AveragedModel:
-    return AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(decay))  # type: ignore[no-untyped-call]
+def _build(method: LearnedMethod, feature_width: int, seed: int) -> nn.Module:
+    """Fresh weights, drawn from torch's global generator without a trace left behind."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return method.build(feature_width)
+
+
+@torch.no_grad()
+def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
+    """Clip the norm of each member's gradient (K, …); the norms before."""
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    norms = torch.sqrt(
+        torch.stack([(gradient**2).reshape(len(gradient), -1).sum(dim=1) for gradient in gradients]).sum(dim=0)
+    )  # (K,)
+    scale = (limit / (norms + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale.view(-1, *[1] * (gradient.dim() - 1)))
+    return norms
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-class _seeded:  # noqa: N801  (reads as a with-statement)
-    """Draw from torch's global generator, seeded, without a trace left behind."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.fork = torch.random.fork_rng(devices=range(torch.cuda.device_count()))
-
-    def __enter__(self) -> None:
-        self.fork.__enter__()
-        torch.manual_seed(self.seed)
-
-    def __exit__(self, *exception: Any) -> None:
-        self.fork.__exit__(*exception)

@@ -23,21 +23,23 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import torch
 
 from vastsum import __version__
-from vastsum.data import BenchmarkVideo, Dataset, Kind, Split
+from vastsum.data import BenchmarkVideo, Dataset, Split
 from vastsum.data.splits import Splits
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import write_json, write_text
-from vastsum.scorers.base import Scorer
 from vastsum.training.checkpoints import load_tensors, save_tensors
 from vastsum.training.config import Config
-from vastsum.training.loop import Trainer
+from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import Parts, Protocol, parts_of
+from vastsum.training.vastsum import VastsumMethod
+from vastsum.types import FloatArray, Kind
 
-Judge = Callable[[Scorer, Sequence[BenchmarkVideo], Kind], tuple[float, float]]
-"""Mean τ and ρ of a scorer over some videos."""
+Judge = Callable[[FloatArray, BenchmarkVideo, Kind], tuple[float, float]]
+"""τ and ρ of the importance predicted for a video."""
 
 Report = Callable[["Job", int, dict[str, float]], None]
 """Told after every epoch: the job, how many epochs are done, and the epoch's row of the log."""
@@ -195,13 +197,15 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
     folder = run.folder / job.name
     parts = run.parts(job)
     watched = [dataset.videos[name] for name in parts.watched]
-    trainer = Trainer(run.config, run.kind, [dataset.videos[name] for name in parts.train], job.seed, device)
+    member = Member(tuple(dataset.videos[name] for name in parts.train), job.seed)
+    trainer = Trainer(VastsumMethod(run.config), [member], device)
     log = _resume(trainer, folder)
     n_epochs = run.config.training.epochs
     for epoch in range(len(log), n_epochs):
-        row: dict[str, float] = {"epoch": epoch + 1, **trainer.train_epoch(epoch)}
+        row: dict[str, float] = {"epoch": epoch + 1, **trainer.train_epoch(epoch)[0]}
         if watched:
-            row["tau"], row["rho"] = judge(trainer.scorer, watched, run.kind)
+            agreements = [judge(trainer.importance([video])[0], video, run.kind) for video in watched]
+            row["tau"], row["rho"] = np.mean(agreements, axis=0).tolist()
             if all(row["tau"] > earlier["tau"] for earlier in log):
                 _save_weights(folder / "best.safetensors", run, job, trainer, epoch + 1)
         log.append(row)
@@ -238,7 +242,7 @@ def _save_weights(path: Path, run: Run, job: Job, trainer: Trainer, epoch: int) 
         "epoch": epoch,
         "parts": asdict(run.parts(job)),
     }
-    save_tensors(path, trainer.evaluated.state_dict(), meta)
+    save_tensors(path, trainer.network().state_dict(), meta)
 
 
 def _write_log(path: Path, log: Sequence[dict[str, float]]) -> None:

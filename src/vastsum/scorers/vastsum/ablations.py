@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vastsum.scorers.noise import Dropout
+
 
 class GatedResidual(nn.Module):
     """h + σ(W_g LN(h)) ⊙ FFN(LN(h)): a frame-wise feed-forward block that a gate lets in."""
@@ -14,9 +16,7 @@ class GatedResidual(nn.Module):
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.gate = nn.Linear(width, width)
-        self.ffn = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * width, width)
-        )
+        self.ffn = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), Dropout(dropout), nn.Linear(2 * width, width))
 
     def forward(self, h: Tensor) -> Tensor:
         x = self.norm(h)  # (B, T, d)

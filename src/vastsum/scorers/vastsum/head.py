@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from vastsum.scorers.noise import Dropout, Normal
 from vastsum.scorers.vastsum.likelihood import Likelihood
 
 LOG_VARIANCE_RANGE = (-10.0, 5.0)
@@ -49,7 +50,8 @@ class VariationalHead(nn.Module):
         super().__init__()
         self.latent_mean = nn.Linear(width, latent_width)
         self.latent_log_variance = nn.Linear(width, latent_width)
-        self.hidden = nn.Sequential(nn.Linear(width + latent_width, hidden_width), nn.GELU(), nn.Dropout(dropout))
+        self.hidden = nn.Sequential(nn.Linear(width + latent_width, hidden_width), nn.GELU(), Dropout(dropout))
+        self.epsilon = Normal()
         self.mu = nn.Linear(hidden_width, 1)
         self.log_v = nn.Linear(hidden_width, 1)
         self.register_buffer("draws", _antithetic_draws(POSTERIOR_DRAWS, latent_width), persistent=False)
@@ -57,7 +59,7 @@ class VariationalHead(nn.Module):
     def forward(self, h: Tensor) -> HeadOutput:
         """Sample z in training, take its posterior mean at inference. h is (B, T, d)."""
         mean, log_variance = self.posterior(h)
-        z = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean) if self.training else mean
+        z = mean + torch.exp(0.5 * log_variance) * self.epsilon(mean.shape) if self.training else mean
         mu, log_v = self.read(h, z)
         return HeadOutput(mu, log_v, mean, log_variance)
 

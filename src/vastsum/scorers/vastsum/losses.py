@@ -1,7 +1,7 @@
 """The training objectives (paper, Section IV-F), each for a padded batch.
 
-Shapes: B videos, U annotators, T picks, M segments, P pairs, R perturbed solutions. Every loss is computed within each
-video and then averaged over the videos of the batch; padded picks, absent annotators and absent segments are masked.
+Shapes: B videos, U annotators, T picks, M segments, P pairs, R perturbed solutions. Every loss is computed
+within each video and returned as (B,); padded picks, absent annotators and absent segments are masked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def gaussian_nll(mu: Tensor, log_v: Tensor, scores: Tensor, annotators: Tensor, 
     mu, log_v = mu.unsqueeze(1), log_v.unsqueeze(1)
     terms = 0.5 * (log_v + (scores - mu) ** 2 / (log_v.exp() + floor))  # (B, U, T)
     valid = annotators.unsqueeze(2) & mask.unsqueeze(1)
-    return _mean_where(terms, valid, dims=(1, 2)).mean()
+    return _mean_where(terms, valid, dims=(1, 2))
 
 
 def annotator_bce(logits: Tensor, summaries: Tensor, mask: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def annotator_bce(logits: Tensor, summaries: Tensor, mask: Tensor) -> Tensor:
 def softmin_bce(bce: Tensor, annotators: Tensor, tau: float) -> Tensor:
     """L_sm = −τ log Σ_a exp(−BCE_a / τ): near the best-matched annotator for small τ. bce is (B, U)."""
     exponents = (-bce / tau).masked_fill(~annotators, float("-inf"))
-    return (-tau * exponents.logsumexp(dim=1)).mean()
+    return -tau * exponents.logsumexp(dim=1)
 
 
 def best_matched(bce: Tensor, summaries: Tensor, annotators: Tensor) -> Tensor:
@@ -44,13 +44,13 @@ def pairwise_hinge(q: Tensor, r: Tensor, pairs: Tensor, margin: float) -> Tensor
     i, j = pairs.unbind(1)
     order = torch.sign(r.gather(1, i) - r.gather(1, j))  # (B, P)
     difference = (q.gather(1, i) - q.gather(1, j)) * order
-    return _mean_where(F.relu(margin - difference), order != 0, dims=(1,)).mean()
+    return _mean_where(F.relu(margin - difference), order != 0, dims=(1,))
 
 
 def latent_kl(latent_mean: Tensor, latent_log_variance: Tensor, mask: Tensor) -> Tensor:
     """L_kl: mean over picks of KL(N(μ_z, σ_z²) ‖ N(0, I)), summed over the latent's dimensions."""
     kl = 0.5 * (latent_mean**2 + latent_log_variance.exp() - 1 - latent_log_variance).sum(dim=-1)  # (B, T)
-    return _mean_where(kl, mask, dims=(1,)).mean()
+    return _mean_where(kl, mask, dims=(1,))
 
 
 def stability_margin(scores: Tensor, base: Tensor, perturbed: Tensor, present: Tensor, margin: float) -> Tensor:
@@ -69,7 +69,7 @@ def stability_margin(scores: Tensor, base: Tensor, perturbed: Tensor, present: T
     below = F.relu(margin - (worst_chosen - scores))
     up = _mean_where(above, unstable & chosen & left_out.any(dim=1, keepdim=True), dims=(1,))
     down = _mean_where(below, unstable & left_out & chosen.any(dim=1, keepdim=True), dims=(1,))
-    return (up + down).mean()
+    return up + down
 
 
 def warmed_up(weight: float, epoch: int, warmup: int) -> float:

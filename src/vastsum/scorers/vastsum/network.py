@@ -6,10 +6,13 @@ Batches are padded: `mask` (B, T) is True at real picks, and no padded pick chan
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vastsum.scorers.noise import Dropout
 from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
@@ -21,7 +24,7 @@ class VastsumNetwork(nn.Module):
         d = config.width
         self.config = config
         self.link = Link(config.temperature, config.offset)
-        self.input_dropout = nn.Dropout(config.input_dropout)
+        self.input_dropout = Dropout(config.input_dropout)
         self.project = nn.Linear(config.feature_width, d)
         self.project_norm = nn.LayerNorm(d)
         self.positions = LearnedPositions(config.positions, d)
@@ -107,10 +110,8 @@ class SegmentLayer(nn.Module):
         self.query_key_value = nn.Linear(width, 3 * width)
         self.attention_out = nn.Linear(width, width)
         self.ffn_norm = nn.LayerNorm(width)
-        self.ffn = nn.Sequential(
-            nn.Linear(width, 4 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(4 * width, width)
-        )
-        self.dropout = nn.Dropout(dropout)
+        self.ffn = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), Dropout(dropout), nn.Linear(4 * width, width))
+        self.dropout = Dropout(dropout)
 
     def forward(self, z: Tensor, occupied: Tensor) -> Tensor:
         u = z + self.dropout(self.attend(self.attention_norm(z), occupied))  # (B, M, d)
@@ -121,7 +122,10 @@ class SegmentLayer(nn.Module):
         batch, n_segments, width = z.shape
         q, k, v = self.query_key_value(z).view(batch, n_segments, 3, self.heads, width // self.heads).unbind(2)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, M, d/H)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=occupied[:, None, None, :])
+        # Written out, not fused: the fused kernel does not run under vmap.
+        logits = q @ k.transpose(2, 3) / math.sqrt(width // self.heads)  # (B, H, M, M)
+        attention = logits.masked_fill(~occupied[:, None, None, :], float("-inf")).softmax(dim=-1)
+        mixed = attention @ v
         return self.attention_out(mixed.transpose(1, 2).reshape(batch, n_segments, width))
 
 
@@ -147,7 +151,7 @@ class TemporalConvolutions(nn.Module):
             nn.Conv1d(width, width, kernel_size, padding=kernel_size // 2, groups=width) for _ in range(layers)
         )
         self.pointwise = nn.ModuleList(nn.Conv1d(width, width, 1) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, h: Tensor, mask: Tensor) -> Tensor:
         x = h.transpose(1, 2)  # (B, d, T)

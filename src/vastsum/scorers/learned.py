@@ -1,0 +1,82 @@
+"""What a method that learns by gradient descent has to say of itself; training takes it from there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.batch import Batch, unannotated
+from vastsum.scorers.recipe import Recipe
+from vastsum.types import FloatArray, Kind, Prediction, Segments
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When and with which randomness a loss is computed: one generator a video, so that company changes nothing."""
+
+    epoch: int
+    rngs: Sequence[np.random.Generator]
+    phase: str = ""
+
+
+class LearnedMethod(ABC):
+    """A network, its loss and its recipe.
+
+    Networks are given padded batches and must not let padding change anything at a real pick. They draw random numbers
+    only through the layers of `vastsum.scorers.noise`. Where `stackable` is true they work under `torch.func.vmap`, and
+    many trainings run as one program.
+
+    `phases` are the losses that take turns in each step, with the prefixes of the parameters each of them trains:
+    one phase that trains everything, unless networks play against each other.
+    """
+
+    recipe: Recipe
+    stackable: bool = True
+    phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
+
+    @abstractmethod
+    def build(self, feature_width: int) -> nn.Module:
+        """A network with fresh weights, drawn from torch's global generator."""
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        """What the network's forward is called with; tensors have the video as their first dimension."""
+        return batch.features, batch.segment_ids, batch.mask
+
+    @abstractmethod
+    def losses(self, output: Any, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        """Loss terms of each video, (B,) each; "total" is what is minimised in this phase, the rest is for the log."""
+
+    @abstractmethod
+    def importance(self, output: Any, batch: Batch) -> Tensor:
+        """(B, T), from the network's output in evaluation mode."""
+
+    def scorer(self, network: nn.Module, kind: Kind) -> Scorer:
+        return NetworkScorer(self, network, kind)
+
+
+class NetworkScorer:
+    """Runs a trained network on one video at a time. It claims no uncertainty: the deviation is zero."""
+
+    def __init__(self, method: LearnedMethod, network: nn.Module, kind: Kind) -> None:
+        self.method, self.network, self.kind = method, network.eval(), kind
+
+    @torch.no_grad()
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:
+        device = next(self.network.parameters()).device
+        batch = unannotated(features, segments, self.kind, device)
+        importance = self.method.importance(self.network(*self.method.inputs(batch)), batch)
+        mean = importance[0].double().cpu().numpy()
+        return Prediction(mean, np.zeros_like(mean))
+
+
+def masked_mse(scores: Tensor, batch: Batch) -> Tensor:
+    """(B,) mean over real picks of the squared distance to the mean annotation: the loss most methods use."""
+    squared = torch.where(batch.mask, (scores - batch.targets) ** 2, 0.0)
+    return squared.sum(dim=1) / batch.mask.sum(dim=1)

@@ -1,0 +1,118 @@
+"""VASTSum as a method: the paper's network with its overall objective, weighed for the current epoch.
+
+It stands here rather than beside its network because the stability loss asks the knapsack, and selection lies below
+the scorers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.batch import Batch
+from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.vastsum import losses
+from vastsum.scorers.vastsum.head import HeadOutput, Link
+from vastsum.scorers.vastsum.likelihood import likelihood_of
+from vastsum.scorers.vastsum.network import VastsumNetwork, pool_segments
+from vastsum.scorers.vastsum.scorer import VastsumScorer
+from vastsum.selection import knapsack
+from vastsum.selection.decode import DEFAULT_BUDGET
+from vastsum.training.config import Config
+from vastsum.types import Kind
+
+
+class VastsumMethod(LearnedMethod):
+    def __init__(self, config: Config, budget: float = DEFAULT_BUDGET) -> None:
+        self.config, self.budget, self.recipe = config, budget, config.training
+        self.link = Link(config.network.temperature, config.network.offset)
+
+    def build(self, feature_width: int) -> VastsumNetwork:
+        return VastsumNetwork(self.config.with_settings({"network.feature_width": feature_width}, "data").network)
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        return batch.features, batch.segment_ids, batch.mask, batch.n_segments
+
+    def importance(self, output: HeadOutput, batch: Batch) -> Tensor:
+        """μ̃, what the decoder consumes."""
+        return torch.where(_scored(batch), output.mu, torch.sigmoid(self.link.logit(output.mu)))
+
+    def scorer(self, network: nn.Module, kind: Kind) -> Scorer:
+        return VastsumScorer(cast(VastsumNetwork, network), likelihood_of(kind))
+
+    def losses(self, output: HeadOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        c = self.config.loss
+        main, order = self._likelihood(output, batch)
+        signal = self.importance(output, batch)
+        nothing = torch.zeros_like(main)
+
+        rank_weight = losses.warmed_up(c.rank_weight, moment.epoch, c.rank_warmup)
+        stability_weight = losses.warmed_up(c.stability_weight, moment.epoch, c.stability_warmup)
+        kl_weight = losses.warmed_up(c.kl_weight, moment.epoch, c.kl_warmup)
+        pairs = self._pairs(batch, moment)
+        rank = losses.pairwise_hinge(signal, order, pairs, c.rank_margin) if rank_weight else nothing
+        stability = self._stability(signal, batch, moment) if stability_weight else nothing
+        kl = losses.latent_kl(output.latent_mean, output.latent_log_variance, batch.mask)
+        total = main + rank_weight * rank + stability_weight * stability + kl_weight * kl
+        return {"total": total, "main": main, "rank": rank, "stability": stability, "kl": kl}
+
+    def _likelihood(self, output: HeadOutput, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The main loss (B,) and what the ranking loss orders picks by (B, T), each by the video's kind."""
+        c, scored = self.config.loss, _scored(batch)
+        mean_score = batch.annotations.sum(dim=1) / batch.annotators.sum(dim=1, keepdim=True)
+        gaussian = losses.gaussian_nll(
+            output.mu, output.log_v, batch.annotations, batch.annotators, batch.mask, c.variance_floor
+        )
+        if "summe" not in batch.kinds:
+            return gaussian, mean_score
+        bce = losses.annotator_bce(self.link.logit(output.mu), batch.annotations, batch.mask)
+        softmin = losses.softmin_bce(bce, batch.annotators, c.softmin_temperature)
+        matched = losses.best_matched(bce, batch.annotations, batch.annotators)
+        return torch.where(scored[:, 0], gaussian, softmin), torch.where(scored, mean_score, matched)
+
+    def _pairs(self, batch: Batch, moment: Moment) -> Tensor:
+        """Index pairs (B, 2, P) drawn uniformly among the real picks of each video."""
+        shape = (2, self.config.loss.rank_pairs)
+        drawn = [
+            rng.integers(0, len(segments.picks), shape)
+            for rng, segments in zip(moment.rngs, batch.segments, strict=True)
+        ]
+        return torch.from_numpy(np.stack(drawn)).to(batch.mask.device)
+
+    def _stability(self, signal: Tensor, batch: Batch, moment: Moment) -> Tensor:
+        scores = pool_scores(signal, batch)  # (B, M)
+        base, perturbed = self._solve(scores.detach().cpu().numpy().astype(np.float64), batch, moment)
+        return losses.stability_margin(
+            scores,
+            base.to(scores.device),
+            perturbed.to(scores.device),
+            batch.present,
+            self.config.loss.stability_margin,
+        )
+
+    def _solve(self, scores: np.ndarray, batch: Batch, moment: Moment) -> tuple[Tensor, Tensor]:
+        """Knapsack solutions of the scores (B, M) and of R perturbed copies (B, R, M), R + 1 at once for each video."""
+        n_draws = self.config.loss.stability_draws
+        solutions = np.zeros((len(batch), n_draws + 1, batch.n_segments), bool)
+        for row, (segments, rng) in enumerate(zip(batch.segments, moment.rngs, strict=True)):
+            noise = rng.standard_normal((n_draws + 1, len(segments)))
+            noise[0] = 0.0
+            values = scores[row, : len(segments)] + self.config.loss.stability_noise * noise
+            capacity = int(self.budget * segments.n_frames)
+            solutions[row, :, : len(segments)] = knapsack(values, segments.lengths, capacity)
+        return torch.from_numpy(solutions[:, 0]), torch.from_numpy(solutions[:, 1:])
+
+
+def _scored(batch: Batch) -> Tensor:
+    """(B, 1): the videos that people gave scores, not summaries."""
+    return torch.tensor([[kind == "tvsum"] for kind in batch.kinds], device=batch.mask.device)
+
+
+def pool_scores(signal: Tensor, batch: Batch) -> Tensor:
+    """s_k (B, M): the decoding signal averaged within each segment; one without picks has the signal in force there."""
+    pooled, occupied = pool_segments(signal.unsqueeze(-1), batch.segment_ids, batch.mask, batch.n_segments)
+    return torch.where(occupied, pooled.squeeze(-1), signal.gather(1, batch.first_picks))

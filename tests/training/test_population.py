@@ -1,0 +1,101 @@
+"""Many trainings as one program: nobody can tell from the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from vastsum.data import BenchmarkVideo, Dataset
+from vastsum.errors import ConfigError
+from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
+from vastsum.training import Config, load_config
+from vastsum.training.loop import Member, Trainer
+from vastsum.training.vastsum import VastsumMethod
+
+QUICK = load_config(None, ["network.width=16", "network.heads=2", "network.layers=1", "network.head_width=16",
+                           "network.positions=64", "training.batch_size=3", "loss.rank_pairs=64",
+                           "loss.stability_warmup=1", "training.weight_average=0.5"])  # fmt: skip
+EPOCHS = 4
+
+
+def members(dataset: Dataset, count: int) -> list[Member]:
+    """Seeds and training videos of their own; the last has fewer videos, but as many steps."""
+    videos = list(dataset.videos.values())
+    parts = [tuple(videos[n : n + 6]) for n in range(count - 1)]
+    return [Member(part, seed) for seed, part in enumerate([*parts, tuple(videos[:5])])]
+
+
+def trained(config: Config, population: list[Member]) -> tuple[Trainer, list[list[dict[str, float]]]]:
+    torch.set_num_threads(1)
+    trainer = Trainer(VastsumMethod(config), population)
+    return trainer, [trainer.train_epoch(epoch) for epoch in range(EPOCHS)]
+
+
+@pytest.mark.parametrize("kind", ["tvsum", "summe"])
+def test_a_population_gives_the_numbers_of_separate_training(kind: str, tvsum: Dataset, summe: Dataset) -> None:
+    dataset = {"tvsum": tvsum, "summe": summe}[kind]
+    population = members(dataset, 4)
+    together, logs = trained(QUICK, population)
+    watched: list[BenchmarkVideo] = list(dataset.videos.values())[-4:]
+    scores = together.importance(watched)
+    for n, member in enumerate(population):
+        alone, own_logs = trained(QUICK, [member])
+        for epoch in range(EPOCHS):
+            assert logs[epoch][n] == pytest.approx(own_logs[epoch][0], rel=1e-4, abs=1e-4)
+        np.testing.assert_allclose(scores[n], alone.importance([watched[n]])[0], atol=1e-4)
+        mine, theirs = together.network(n).state_dict(), alone.network().state_dict()
+        for name in mine:
+            np.testing.assert_allclose(mine[name], theirs[name], atol=1e-4, err_msg=name)
+
+
+def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset, summe: Dataset) -> None:
+    name = next(iter(tvsum.videos))
+    assert name in summe.videos
+    both, _ = trained(QUICK, [Member((tvsum.videos[name], summe.videos[name]), 0)])
+    assert both._tensor(tvsum.videos[name]).kind == "tvsum"
+    assert both._tensor(summe.videos[name]).kind == "summe"
+
+
+def test_members_who_take_different_numbers_of_steps_are_refused(tvsum: Dataset) -> None:
+    videos = tuple(tvsum.videos.values())
+    with pytest.raises(ConfigError, match="different numbers of steps"):
+        Trainer(VastsumMethod(QUICK), [Member(videos[:3], 0), Member(videos[:4], 0)])
+
+
+def test_dropout_drops_the_share_it_says_and_keeps_the_mean() -> None:
+    dropout = Dropout(0.7).train()
+    dropout.keys = torch.tensor([1, 2], dtype=torch.int32)
+    dropped = dropout(torch.ones(2, 400, 64))
+    assert float((dropped == 0).float().mean()) == pytest.approx(0.7, abs=0.01)
+    assert float(dropped.mean()) == pytest.approx(1.0, abs=0.03)
+    agree = (dropped[0] == dropped[1]).float().mean()  # two videos: independent
+    assert float(agree) == pytest.approx(0.7**2 + 0.3**2, abs=0.01)
+    assert torch.equal(dropout.eval()(torch.ones(1, 3, 2)), torch.ones(1, 3, 2))
+
+
+def test_noise_belongs_to_the_video_not_to_the_padding() -> None:
+    normal = Normal()
+    normal.keys = torch.tensor([7], dtype=torch.int32)
+    alone = normal(torch.Size((1, 50, 8)))
+    normal.keys = torch.tensor([3, 7], dtype=torch.int32)
+    padded = normal(torch.Size((2, 80, 8)))
+    assert torch.equal(alone[0], padded[1, :50])
+
+
+def test_normal_noise_is_normal_and_uncorrelated() -> None:
+    normal = Normal()
+    normal.keys = torch.arange(4, dtype=torch.int32)
+    draws = normal(torch.Size((4, 2000, 16)))
+    assert float(draws.mean()) == pytest.approx(0.0, abs=0.01)
+    assert float(draws.std()) == pytest.approx(1.0, abs=0.01)
+    assert float((draws**4).mean()) == pytest.approx(3.0, abs=0.1)
+    for one, two in ((draws[:, 1:], draws[:, :-1]), (draws[..., 1:], draws[..., :-1]), (draws[1:], draws[:-1])):
+        assert float((one * two).mean()) == pytest.approx(0.0, abs=0.02)
+
+
+def test_every_layer_has_keys_of_its_own() -> None:
+    network = torch.nn.Sequential(Dropout(0.5), torch.nn.Linear(2, 2), Dropout(0.5))
+    keys = layer_keys(noise_layers(network), torch.tensor([[1, 2]], dtype=torch.int32))
+    assert set(keys) == {"0.keys", "2.keys"}
+    assert len({int(key) for each in keys.values() for key in each.flatten()}) == 4
