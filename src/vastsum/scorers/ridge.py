@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy import ndimage
+from scipy import ndimage, stats
 
 from vastsum.types import FloatArray, Prediction, Segments
 
@@ -37,3 +37,26 @@ class RidgeScorer:
         mean = (features - self.feature_mean) @ self.weights + self.target_mean
         mean = ndimage.gaussian_filter1d(mean, self.smoothing)
         return Prediction(mean, np.full(len(mean), self.noise))
+
+
+PENALTIES = (10.0, 30.0, 100.0, 300.0, 1000.0)
+SMOOTHINGS = (1.0, 2.0, 4.0, 8.0)
+N_INNER_FOLDS = 4
+
+
+def choose_ridge(videos: Sequence[tuple[FloatArray, FloatArray]]) -> RidgeScorer:
+    """Fit to all `videos`, with the penalty and smoothing that rank best on folds of these videos alone."""
+    totals = dict.fromkeys(((p, s) for p in PENALTIES for s in SMOOTHINGS), 0.0)
+    folds = [set(range(first, len(videos), N_INNER_FOLDS)) for first in range(min(N_INNER_FOLDS, len(videos)))]
+    for held_out in folds if len(videos) > 1 else []:
+        kept = [pair for n, pair in enumerate(videos) if n not in held_out]
+        for penalty in PENALTIES:
+            scorer = RidgeScorer.fit(kept, penalty=penalty)
+            for n in held_out:
+                features, annotations = videos[n]
+                raw = (features - scorer.feature_mean) @ scorer.weights
+                for smoothing in SMOOTHINGS:
+                    smooth = ndimage.gaussian_filter1d(raw, smoothing)
+                    totals[penalty, smoothing] += stats.spearmanr(smooth, annotations.mean(axis=0)).statistic
+    penalty, smoothing = max(totals, key=lambda setting: np.nan_to_num(totals[setting], nan=-1.0))
+    return RidgeScorer.fit(videos, penalty=penalty, smoothing=smoothing)

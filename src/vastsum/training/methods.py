@@ -1,0 +1,61 @@
+"""The methods of the bench, by name: a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from vastsum.data import BenchmarkVideo
+from vastsum.errors import ConfigError
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.constant import ConstantScorer
+from vastsum.scorers.learned import LearnedMethod
+from vastsum.scorers.ridge import choose_ridge
+from vastsum.scorers.vasnet import Vasnet
+from vastsum.training.config import ABLATIONS, load_config
+from vastsum.training.vastsum import VastsumMethod
+from vastsum.types import Kind
+
+Learn = Callable[[Kind], LearnedMethod]
+"""A method that learns by gradient descent, set up for one kind of annotation."""
+
+Fit = Callable[[Sequence[BenchmarkVideo]], Scorer]
+"""A scorer fitted to training videos at one go: no epochs, no seeds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`title` is its name in tables; `missing` says why there is a row without numbers."""
+
+    title: str
+    learn: Learn | None = None
+    fit: Fit | None = None
+    note: str = ""
+    missing: str = ""
+
+
+def _vastsum(ablation: str | None = None) -> Learn:
+    return lambda kind: VastsumMethod(load_config(ablation=ablation, kind=kind))
+
+
+def _fit_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
+    return choose_ridge([(video.features, video.annotations) for video in videos])
+
+
+METHODS: dict[str, Entry] = {
+    "length": Entry("Length only", fit=lambda _: ConstantScorer(), note="the knapsack on constant scores"),
+    "ridge": Entry("Ridge", fit=_fit_ridge, note="λ and smoothing chosen on training folds"),
+    "vasnet": Entry("VASNet", lambda _: Vasnet()),
+    "vastsum": Entry("VASTSum", _vastsum()),
+}
+
+ABLATED: dict[str, Entry] = {
+    f"vastsum:{name}": Entry(f"VASTSum, {name.replace('-', ' ')}", _vastsum(name)) for name in ABLATIONS
+}
+
+
+def entry_of(name: str) -> Entry:
+    known = METHODS | ABLATED
+    if name not in known:
+        raise ConfigError("--methods", f"'{name}' is not known", f"choose among {', '.join(METHODS)}")
+    return known[name]

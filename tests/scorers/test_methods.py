@@ -1,0 +1,76 @@
+"""Every method of the bench that learns: it learns, padding changes nothing, and company changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from vastsum.data import Dataset
+from vastsum.evaluation.metrics import agreement
+from vastsum.scorers.learned import LearnedMethod
+from vastsum.training.batches import VideoTensors, pad
+from vastsum.training.loop import Member, Trainer
+from vastsum.training.methods import METHODS
+
+LEARNED = [name for name, entry in METHODS.items() if entry.learn is not None]
+UNSUPERVISED: list[str] = []  # these see no annotation, so they owe no agreement with it
+
+
+def method_of(name: str) -> LearnedMethod:
+    """The method with a recipe for nine short videos: published ones take hundreds of epochs of small steps."""
+    learn = METHODS[name].learn
+    assert learn is not None
+    method = learn("tvsum")
+    method.recipe = replace(method.recipe, epochs=15, batch_size=2, learning_rate=2e-3)
+    return method
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_it_learns_the_synthetic_benchmark(name: str, tvsum: Dataset) -> None:
+    torch.set_num_threads(1)
+    videos = list(tvsum.videos.values())
+    trainer = Trainer(method_of(name), [Member(tuple(videos[:7]), seed=0)])
+    logs = [trainer.train_epoch(epoch)[0] for epoch in range(trainer.recipe.epochs)]
+    assert all(np.isfinite(value) for log in logs for value in log.values())
+    if name in UNSUPERVISED:
+        return
+    scorer = trainer.method.scorer(trainer.network(), "tvsum")
+    taus = [agreement(scorer.predict(v.features, v.segments), v, "tvsum").tau for v in videos[:7]]
+    unseen = [agreement(scorer.predict(v.features, v.segments), v, "tvsum").tau for v in videos[7:]]
+    assert np.mean(taus) > 0.25
+    assert np.mean(unseen) > 0.1
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_padding_changes_nothing(name: str, tvsum: Dataset) -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    method = method_of(name)
+    videos = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))
+    short, long = VideoTensors.of(videos[0]), VideoTensors.of(videos[-1])
+    assert short.n_picks < long.n_picks
+    network = method.build(short.features.shape[1]).eval()
+    with torch.no_grad():
+        alone, padded = pad([short]), pad([short, long])
+        expected = method.importance(network(*method.inputs(alone)), alone)[0]
+        found = method.importance(network(*method.inputs(padded)), padded)[0, : short.n_picks]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_a_member_of_a_population_learns_as_if_alone(name: str, tvsum: Dataset) -> None:
+    torch.set_num_threads(1)
+    method = method_of(name)
+    if not method.stackable:
+        pytest.skip("this method's network cannot be stacked; it is always trained alone")
+    videos = list(tvsum.videos.values())
+    members = [Member(tuple(videos[:4]), 0), Member(tuple(videos[3:7]), 1)]
+    together = Trainer(method, members)
+    logs = [together.train_epoch(epoch) for epoch in range(2)]
+    for n, member in enumerate(members):
+        alone = Trainer(method, [member])
+        for epoch in range(2):
+            assert alone.train_epoch(epoch)[0] == pytest.approx(logs[epoch][n], rel=1e-3, abs=1e-4)
