@@ -4,13 +4,15 @@
   const { element, timecode, length, percent } = vastsum;
   const CLOSE = 0.8; // below this stability a choice is a close call
   const MAX_CALLS = 12, MAX_SCENES = 200, MAX_CHIPS = 12;
-  const TICKS = [5, 10, 15, 20, 30, 50];
+  const TICKS = [5, 10, 15, 20, 30, 40, 50];
+  const REST_MS = 60;
 
   const data = JSON.parse(document.getElementById("data").textContent);
   const part = (id) => document.getElementById(id);
   const timeline = document.querySelector("vastsum-timeline");
   const video = part("video");
   const slider = part("budget");
+  let resting;
 
   function start() {
     const { summary, name, made } = data;
@@ -25,6 +27,8 @@
     part("reset").onclick = () => timeline.reset();
     part("download").onclick = download;
     part("choose").onchange = ({ target }) => { if (target.files[0]) showVideo(URL.createObjectURL(target.files[0])); };
+    const first = summary.segments.find((segment) => segment.selected);
+    timeline.seek(timeline.draft.timeOf(timeline.draft.highlight(first))); // a picture worth opening with
     show();
   }
 
@@ -68,6 +72,7 @@
 
   // ---- everything that follows the selection ----
 
+  /** Figures at once; pictures and what takes further knapsacks once the hand rests. */
   function show() {
     const { summary, draft } = timeline;
     const chosen = indexed(summary).filter(({ segment }) => segment.selected);
@@ -76,10 +81,13 @@
     part("reset").disabled = !draft.isEdited;
     showBudget(summary);
     showResult(summary, chosen);
-    showScenes(chosen);
-    showChanges("shorter", 0.1);
-    showChanges("longer", 0.2);
-    showCalls(summary);
+    clearTimeout(resting);
+    resting = setTimeout(() => {
+      showScenes(chosen);
+      showChanges("shorter", 0.1);
+      showChanges("longer", 0.2);
+      showCalls(summary);
+    }, REST_MS);
   }
 
   const indexed = (summary) => summary.segments.map((segment, k) => ({ segment, k }));

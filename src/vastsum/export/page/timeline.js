@@ -415,6 +415,7 @@
     // ---- what is where ----
 
     #x(time_s) { return ((time_s - this.#from_s) / (this.#to_s - this.#from_s)) * this.#layout.width; }
+    #timeOfX(x) { return this.#from_s + (x / this.#layout.width) * (this.#to_s - this.#from_s); }
     #isShown(time_s) { return time_s >= this.#from_s && time_s <= this.#to_s; }
 
     #indexAt(time_s) {
@@ -480,7 +481,8 @@
       const segment = this.summary.segments[this.current];
       clock.replaceChildren(element("b", {}, timecode(this.time_s, 1)), ` / ${timecode(this.duration_s, 1)}`);
       setIcon(play, isPlaying ? "pause" : "play");
-      setIcon(highlights, isPlaying && this.isPlayingSummary ? "pause" : "highlights", "Play summary");
+      const isShowing = isPlaying && this.isPlayingSummary;
+      setIcon(highlights, isShowing ? "pause" : "highlights", isShowing ? "Pause" : "Play summary");
       undo.disabled = !this.draft.canUndo;
       facts.textContent = this.#described(this.current);
       flip.textContent = segment.selected ? "Take out" : "Put in";
@@ -535,7 +537,8 @@
       this.#drawChosenColumns(pen);
       this.#drawRuler(pen);
       this.#drawStrip(pen);
-      this.#drawCurve(pen, this.#layout.curve, this.#from_s, this.#to_s);
+      this.#drawCurve(pen);
+      this.#drawValues(pen);
       this.#drawLane(pen);
       this.#drawOverview(width);
       this.#placePlayhead();
@@ -588,18 +591,57 @@
       }
     }
 
+    /** Pictures side by side, cut where segments are, so that each stands for what is under it. */
     #drawStrip(pen) {
-      const { strip, width } = this.#layout;
+      const { strip } = this.#layout;
       if (!strip) return;
       const height = strip.bottom - strip.top;
       const { video } = this.summary;
-      const n = Math.max(Math.round(width / (height * Math.min(Math.max(video.width / video.height, 0.5), 2.4))), 1);
-      for (let slot = 0; slot < n; slot++) {
-        const [left, right] = [(slot / n) * width, ((slot + 1) / n) * width];
-        const time_s = this.#from_s + ((slot + 0.5) / n) * (this.#to_s - this.#from_s);
-        const image = this.#image(this.thumbnailAt(time_s));
-        if (image) drawCovering(pen, image, left + 1, strip.top, right - left - 2, height);
-        else { pen.fillStyle = this.#colours.sunk; pen.fillRect(left + 1, strip.top, right - left - 2, height); }
+      const usual = height * Math.min(Math.max(video.width / video.height, 0.5), 2.4);
+      for (const { left, right } of this.#runs(usual / 2)) {
+        const n = Math.max(Math.round((right - left) / usual), 1);
+        for (let tile = 0; tile < n; tile++) {
+          const [x, width] = [left + ((right - left) * tile) / n, (right - left) / n];
+          const src = this.#thumbnailWithin(this.#timeOfX(left), this.#timeOfX(right), this.#timeOfX(x + width / 2));
+          const image = this.#image(src);
+          if (image) drawCovering(pen, image, x + 0.5, strip.top, width - 1, height);
+          else { pen.fillStyle = this.#colours.sunk; pen.fillRect(x, strip.top, width - 1, height); }
+        }
+      }
+      this.#dimLeftOut(pen, strip);
+    }
+
+    /** Neighbouring segments taken together until they are wide enough for a picture. */
+    *#runs(enough) {
+      let run = null;
+      for (const { left, right } of this.#shownSegments()) {
+        run = { left: run?.left ?? left, right };
+        if (right - run.left < enough) continue;
+        yield run;
+        run = null;
+      }
+      if (run) yield run;
+    }
+
+    /** The picture nearest to a time, if possible one from this stretch. */
+    #thumbnailWithin(from_s, to_s, time_s) {
+      const nearby = nearest(this.#thumbnails, time_s);
+      if (nearby.time_s >= from_s && nearby.time_s < to_s) return nearby.src;
+      const inside = nearest(this.#thumbnails, nearby.time_s < from_s ? from_s : to_s, nearby.time_s < from_s ? 1 : -1);
+      return inside && inside.time_s >= from_s && inside.time_s < to_s ? inside.src : nearby.src;
+    }
+
+    /** The film is lit where it was chosen. */
+    #dimLeftOut(pen, strip) {
+      pen.globalAlpha = 0.55;
+      pen.fillStyle = this.#colours.card;
+      for (const { segment, left, right } of this.#shownSegments()) {
+        if (!segment.selected) pen.fillRect(left, strip.top, right - left, strip.bottom - strip.top);
+      }
+      pen.globalAlpha = 1;
+      pen.fillStyle = this.#colours.outline;
+      for (const { segment, left, right } of this.#shownSegments()) {
+        if (segment.selected) pen.fillRect(left, strip.bottom, Math.max(right - left, 1), 3);
       }
     }
 
@@ -615,24 +657,63 @@
       return image.complete && image.naturalWidth ? image : null;
     }
 
-    /** Importance with its band: picks, or their mean where several fall on a pixel. */
-    #drawCurve(pen, area, from_s, to_s) {
-      const points = this.#pointsOnScreen(from_s, to_s);
-      const [low, high] = this.#extent;
-      const y = (value) => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
+    /** Importance with its band: picks, or their mean where several fall on a pixel. Warm where it was chosen. */
+    #drawCurve(pen) {
+      const { curve } = this.#layout;
+      const { band, curve: line, chosenBand, outline } = this.#colours;
+      const paths = this.#curvePaths(curve, this.#from_s, this.#to_s);
+      this.#drawPaths(pen, paths, band, line, 2);
+      pen.save();
       pen.beginPath();
-      for (const { x, mean, std } of points) pen.lineTo(x, y(mean + std));
-      for (const { x, mean, std } of points.reverse()) pen.lineTo(x, y(mean - std));
-      pen.globalAlpha = 0.75;
-      pen.fillStyle = this.#colours.band;
-      pen.fill();
-      pen.globalAlpha = 1;
-      pen.beginPath();
-      for (const { x, mean } of points) pen.lineTo(x, y(mean));
+      for (const { segment, left, right } of this.#shownSegments()) {
+        if (segment.selected) pen.rect(left, curve.top, Math.max(right - left, 1), curve.bottom - curve.top);
+      }
+      pen.clip();
+      this.#drawPaths(pen, paths, chosenBand, outline, 2.5);
+      pen.restore();
+    }
+
+    #drawPaths(pen, { band, line }, bandColour, lineColour, width) {
+      pen.fillStyle = bandColour;
+      pen.fill(band);
       pen.lineJoin = "round";
-      pen.lineWidth = area.bottom - area.top > 60 ? 2 : 1.2;
-      pen.strokeStyle = this.#colours.curve;
-      pen.stroke();
+      pen.lineWidth = width;
+      pen.strokeStyle = lineColour;
+      pen.stroke(line);
+    }
+
+    #curvePaths(area, from_s, to_s) {
+      const points = this.#pointsOnScreen(from_s, to_s);
+      const [band, line] = [new Path2D(), new Path2D()];
+      const y = (value) => this.#y(value, area);
+      for (const { x, mean, std } of points) band.lineTo(x, y(mean + std));
+      for (const { x, mean, std } of points.toReversed()) band.lineTo(x, y(mean - std));
+      for (const { x, mean } of points) line.lineTo(x, y(mean));
+      return { band, line };
+    }
+
+    #y(value, { top, bottom }) {
+      const [low, high] = this.#extent;
+      return bottom - ((value - low) / (high - low)) * (bottom - top);
+    }
+
+    /** Two to four round values of importance. */
+    #drawValues(pen) {
+      const { curve } = this.#layout;
+      const [low, high] = this.#extent;
+      const rough = (high - low) / 3;
+      const magnitude = 10 ** Math.floor(Math.log10(rough));
+      const step = [1, 2, 5, 10].map((m) => m * magnitude).find((size) => size >= rough);
+      pen.fillStyle = this.#colours.quiet;
+      pen.font = `11px ${this.#colours.font}`;
+      [pen.strokeStyle, pen.lineWidth] = [this.#colours.card, 4];
+      for (let n = Math.ceil(low / step); n * step <= high; n++) {
+        const y = this.#y(n * step, curve);
+        if (y < curve.top + 8 || y > curve.bottom - 8) continue;
+        const label = String(Number((n * step).toPrecision(6)));
+        pen.strokeText(label, 5, y); // a halo, to be read on the curve
+        pen.fillText(label, 5, y);
+      }
     }
 
     #pointsOnScreen(from_s, to_s) {
@@ -721,7 +802,10 @@
         pen.fillStyle = this.#blockColour(segment);
         pen.fillRect((segment.start_s / whole) * width, 0, Math.max(((segment.end_s - segment.start_s) / whole) * width, 1), height);
       }
-      this.#drawCurve(pen, { top: 4, bottom: height - 2 }, 0, whole);
+      const { line } = this.#curvePaths({ top: 3, bottom: height - 3 }, 0, whole);
+      pen.strokeStyle = this.#colours.curve;
+      pen.stroke(line);
+      frame.hidden = this.#to_s - this.#from_s >= whole;
       frame.style.transform = `translateX(${(this.#from_s / whole) * width}px)`;
       frame.style.width = `${Math.max(((this.#to_s - this.#from_s) / whole) * width, 8)}px`;
     }
@@ -769,6 +853,7 @@
     const named = ["ink", "quiet", "line", "sunk", "card", "curve", "band", "tint", "outline"];
     const colours = {
       ...Object.fromEntries(named.map((name) => [name, colour(name)])),
+      chosenBand: colour("chosen-band"),
       chosen: shades(colour("unstable"), colour("stable")),
       leftOut: shades(colour("unsure"), colour("left-out")),
       font: getComputedStyle(host).fontFamily,
@@ -794,13 +879,15 @@
     return [low - margin, high + margin];
   }
 
-  function nearest(thumbnails, time_s) {
+  /** The thumbnail nearest to a time; with `side` the nearest at or after it (1), or before it (-1). */
+  function nearest(thumbnails, time_s, side = 0) {
     let low = 0, high = thumbnails.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (thumbnails[middle].time_s < time_s) low = middle + 1; else high = middle;
     }
     const [before, after] = [thumbnails[low - 1], thumbnails[low]];
+    if (side !== 0) return side > 0 ? after : before;
     return before && after && time_s - before.time_s < after.time_s - time_s ? before : after ?? before;
   }
 
