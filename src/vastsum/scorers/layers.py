@@ -1,0 +1,54 @@
+"""Pieces that several methods share. All of them work under `torch.func.vmap`, so attention is written out."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from vastsum.scorers.noise import Dropout
+
+
+def masked_softmax(logits: Tensor, allowed: Tensor) -> Tensor:
+    """Softmax over the last dimension among what is allowed. Where nothing is, weights are even rather than NaN."""
+    return logits.masked_fill(~allowed, torch.finfo(logits.dtype).min).softmax(dim=-1)
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention of x (B, T, d) to itself, or to a context (B, S, d)."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, bias: bool = True) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value = (nn.Linear(width, width, bias=bias) for _ in range(3))
+        self.dropout = Dropout(dropout)
+        self.out = nn.Linear(width, width, bias=bias)
+
+    def forward(self, x: Tensor, mask: Tensor, context: Tensor | None = None) -> Tensor:
+        """`mask` (B, S) is true at the real places of what is attended to."""
+        context = x if context is None else context
+        q, k, v = (
+            layer(given).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for layer, given in ((self.query, x), (self.key, context), (self.value, context))
+        )  # (B, H, T or S, d/H)
+        logits = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])  # (B, H, T, S)
+        weights = self.dropout(masked_softmax(logits, mask[:, None, None, :]))
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+def sinusoids(positions: Tensor, width: int, base: float = 10000.0) -> Tensor:
+    """(…, width): sin(p / base^(2i/width)) at 2i and its cosine at 2i + 1, for positions (…), as in the transformer."""
+    columns = torch.arange(width, device=positions.device)
+    rates = base ** (-(columns - columns % 2) / width)
+    angles = positions.unsqueeze(-1) * rates
+    return torch.where(columns % 2 == 0, torch.sin(angles), torch.cos(angles))
+
+
+def xavier_for_relu(network: nn.Module, bias: float = 0.1) -> None:
+    """Glorot's uniform weights with the gain of a ReLU, and small positive biases, in every linear layer."""
+    for layer in network.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight, gain=math.sqrt(2.0))
+            if layer.bias is not None:
+                nn.init.constant_(layer.bias, bias)
