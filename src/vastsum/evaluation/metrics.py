@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from vastsum.data import BenchmarkVideo, Kind
+from vastsum.evaluation.ranks import kendall_tau_b, spearman_rho
 from vastsum.selection import select, summary_mask
 from vastsum.types import BoolArray, FloatArray, Prediction
 
@@ -46,17 +46,9 @@ def agreement(prediction: Prediction, video: BenchmarkVideo, kind: Kind, *, budg
 
 def rank_correlations(scores: FloatArray | BoolArray, references: FloatArray) -> tuple[float, float, int]:
     """Mean τ-b and mean ρ of `scores` (n,) with each row of `references` (U, n), and how many were undefined."""
-    taus, rhos, undefined = [], [], 0
-    score_ranks = stats.rankdata(scores)
-    for reference in references:
-        if np.ptp(score_ranks) == 0 or np.ptp(reference) == 0:
-            taus.append(0.0)
-            rhos.append(0.0)
-            undefined += 1
-            continue
-        taus.append(float(stats.kendalltau(scores, reference).statistic))
-        rhos.append(float(np.corrcoef(score_ranks, stats.rankdata(reference))[0, 1]))
-    return float(np.mean(taus)), float(np.mean(rhos)), undefined
+    taus, rhos = kendall_tau_b(scores, references), spearman_rho(scores, references)
+    undefined = int(np.isnan(taus).sum())
+    return float(np.nan_to_num(taus).mean()), float(np.nan_to_num(rhos).mean()), undefined
 
 
 def summary_correlations(summary: BoolArray, video: BenchmarkVideo) -> tuple[float, float, int]:
