@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vastsum import __version__
-from vastsum.cli import check, evaluate, export, models, prepare, summarize, synth, train
+from vastsum.cli import check, evaluate, export, models, prepare, serve, summarize, synth, train
 from vastsum.cli.console import errors, shown
 from vastsum.errors import VastsumError
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(summarize.summarize)
+app.command()(serve.serve)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(export.export)

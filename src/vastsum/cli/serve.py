@@ -1,0 +1,58 @@
+"""vastsum serve"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vastsum.cli.console import results, shown
+from vastsum.errors import MissingExtraError
+
+DEFAULT_DATA = Path("~/.vastsum")
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    library: Annotated[
+        Path | None, typer.Option(help="Folder of videos to choose from. Nothing outside it can be reached.")
+    ] = None,
+    token: Annotated[
+        str | None, typer.Option(envvar="VASTSUM_TOKEN", help="Secret that everyone who uses the studio must know.")
+    ] = None,
+    data: Annotated[Path, typer.Option(help="Folder for uploads, jobs and results.")] = DEFAULT_DATA,
+    models: Annotated[Path | None, typer.Option(help="Folder of further scorers (.onnx), to compare.")] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="A further host name that browsers may use for it.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Videos summarised at a time.")] = 1,
+    queue: Annotated[int, typer.Option(min=1, help="Videos that may wait.")] = 100,
+    max_upload: Annotated[float, typer.Option(min=0.001, help="The largest upload, in GiB.")] = 20.0,
+) -> None:
+    """Open the studio: summarise videos in the browser, change what was chosen, compare, export."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(error.name or "fastapi", "serve") from error
+    from vastsum.serve.app import serve as run
+    from vastsum.serve.settings import GIB, Settings
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    settings = Settings(
+        data=data.expanduser(),
+        host=host,
+        port=port,
+        library=library,
+        models=models,
+        token=token,
+        names=tuple(name or ()),
+        workers=workers,
+        max_queued=queue,
+        max_upload_bytes=int(max_upload * GIB),
+    )
+    results.print(f"the studio opens at [bold]{shown(settings.url)}[/]   (Ctrl-C ends it)", soft_wrap=True)
+    run(settings)

@@ -1,0 +1,144 @@
+"""The web application: the API, the page, and the door before both."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import Route
+
+from vastsum import __version__
+from vastsum.errors import ConfigError, OutputError, VastsumError
+from vastsum.serve.api import router
+from vastsum.serve.errors import RefusedError
+from vastsum.serve.security import API, Door
+from vastsum.serve.settings import Settings
+from vastsum.serve.studio import Studio
+
+DESCRIPTION = """Summarise videos, change what was chosen, and export it. Every error has the same body: where, problem
+and remedy, for a person to read. Where the studio has a token, send it as `Authorization: Bearer …`, or exchange it for
+a cookie at `/session`."""
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_GRACE_S = 2  # for streams to end when the studio is asked to
+
+
+def create_app(settings: Settings) -> FastAPI:
+    studio = Studio(settings)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await studio.open()
+        try:
+            yield
+        finally:
+            await studio.close()
+
+    app = FastAPI(
+        title="VASTSum studio",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        openapi_url=f"{API}/openapi.json",
+        docs_url=None,  # that page would load its scripts from elsewhere
+        redoc_url=None,
+        routes=[*_page()],
+    )
+    app.state.studio = studio
+    app.state.door = Door(app, settings)
+    app.include_router(router)
+    app.add_exception_handler(VastsumError, _told)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _by_the_framework)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_middleware(Door, settings=settings)
+    return app
+
+
+def serve(settings: Settings) -> None:
+    """Until it is interrupted."""
+    with _listening(settings) as listener:
+        config = uvicorn.Config(
+            create_app(settings),
+            log_level="warning",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_GRACE_S,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """Before anything else is begun, so that a port in use is a matter of one line."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        where = f"{settings.host}, port {settings.port}"
+        raise ConfigError(
+            where, f"cannot listen there ({error.strerror})", "choose another --port or --host"
+        ) from error
+
+
+def _page() -> list[Route]:
+    """The page's files by name, read once: there is no path that could lead elsewhere."""
+    own, shared = (files(room) / "page" for room in ("vastsum.serve", "vastsum.export"))
+    kept = [item for item in own.iterdir() if _suffix(item.name) in _TYPES]
+    kept += [item for item in shared.iterdir() if _suffix(item.name) in (".js", ".css")]
+    return [_route("/" if item.name == "index.html" else f"/{item.name}", item) for item in kept]
+
+
+def _route(path: str, file: Traversable) -> Route:
+    content, media_type = file.read_bytes(), _TYPES[_suffix(file.name)]
+    etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    headers = {"etag": etag, "cache-control": "no-cache"}
+
+    async def answer(request: Request) -> Response:
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        return Response(content, media_type=media_type, headers=headers)
+
+    return Route(path, answer, methods=["GET"], include_in_schema=False)
+
+
+def _suffix(name: str) -> str:
+    return name[name.rfind(".") :]
+
+
+def _answer(status: int, where: str, problem: str, remedy: str = "", **headers: str) -> JSONResponse:
+    body = {"where": where, "problem": problem, "remedy": remedy}
+    return JSONResponse(body, status_code=status, headers={name.replace("_", "-"): v for name, v in headers.items()})
+
+
+async def _told(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, VastsumError)
+    status = error.status if isinstance(error, RefusedError) else 507 if isinstance(error, OutputError) else 422
+    retry = {"retry_after": "10"} if status == 429 else {}
+    return _answer(status, error.where, error.problem, error.remedy, **retry)
+
+
+async def _not_understood(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return _answer(422, where, str(first["msg"]), f"see {API}/openapi.json")
+
+
+async def _by_the_framework(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    headers = {name.lower().replace("-", "_"): value for name, value in (error.headers or {}).items()}
+    return _answer(error.status_code, request.url.path, str(error.detail), f"see {API}/openapi.json", **headers)
+
+
+async def _gone(_: Request, __: Exception) -> JSONResponse:
+    return _answer(400, "request", "it ended before it was complete", "send it again")

@@ -1,0 +1,155 @@
+"""Who may ask for what: the door through which every request comes, and the headers every answer leaves with."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import json
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vastsum.serve.errors import RefusedError
+from vastsum.serve.settings import Settings, is_loopback
+
+API = "/api/v1"
+UPLOADS, SESSION = f"{API}/uploads", f"{API}/session"
+MAX_JSON_BYTES = 8 * 2**20  # the edits of a very long video
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+DATA_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class Door:
+    """Turns away what comes under another name, from another site, or without the token."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app = app
+        self._settings = settings
+        self.cookie_name = f"vastsum-{settings.port}"  # browsers share cookies between the ports of a host
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                is_page = headers.get("content-type", "").startswith("text/html")
+                headers["content-security-policy"] = PAGE_POLICY if is_page else DATA_POLICY
+                headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        try:
+            self._check(scope, Headers(scope=scope))
+        except RefusedError as error:
+            await refuse(error, send_guarded)
+        else:
+            await self._app(scope, _limited(scope, receive), send_guarded)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        path = scope["path"]
+        self._check_name(headers.get("host", ""))
+        self._check_site(headers, is_page=path == "/" and scope["method"] in ("GET", "HEAD"))
+        if path.startswith("/api/") and path != SESSION:
+            self._check_token(headers)
+        length = headers.get("content-length", "0")
+        if path != UPLOADS and length.isdecimal() and int(length) > MAX_JSON_BYTES:
+            raise _too_large()
+
+    def _check_name(self, host: str) -> None:
+        """A page elsewhere can have its own name lead here (DNS rebinding). It cannot change the name that is asked
+        for, though, and a numeric address is no name."""
+        name = (urlsplit(f"//{host}").hostname or "") if host.isascii() else ""
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            is_known = name in self._settings.known_names
+        else:
+            is_known = is_loopback(str(address)) or not self._settings.on_loopback
+        if not is_known:
+            remedy = f"use {self._settings.url}, or start the studio with --name {name or 'NAME'}"
+            raise RefusedError(403, f"host {name[:100]}", "the studio is not known by this name", remedy)
+
+    def _check_site(self, headers: Headers, is_page: bool) -> None:
+        """Browsers say where a request comes from. The page itself may be linked to; all else is its own alone."""
+        site = headers.get("sec-fetch-site")
+        if is_page and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document":
+            return
+        origin = headers.get("origin")
+        same_origin = origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+        if site not in (None, "same-origin", "none") or not same_origin:
+            raise RefusedError(403, "request", "it comes from another site", "open the studio's own page")
+
+    def _check_token(self, headers: Headers) -> None:
+        if self._settings.token is None:
+            return
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.is_token(given.strip()):
+            return
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
+        except CookieError:
+            cookie = None
+        if cookie is None or not _equal(cookie.value, self.pass_of(self._settings.token)):
+            raise RefusedError(401, "token", "it is missing or wrong", "give the token the studio was started with")
+
+    def is_token(self, given: str) -> bool:
+        return self._settings.token is None or _equal(given, self._settings.token)
+
+    @staticmethod
+    def pass_of(token: str) -> str:
+        """What a browser keeps in place of the token."""
+        return hmac.new(token.encode(), b"vastsum studio", hashlib.sha256).hexdigest()
+
+
+async def refuse(error: RefusedError, send: Send) -> None:
+    body = json.dumps({"where": error.where, "problem": error.problem, "remedy": error.remedy}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """A body that did not say how long it is may not be endless either; uploads are counted where they are stored."""
+    if scope["path"] == UPLOADS:
+        return receive
+    n_bytes = 0
+
+    async def counted() -> Message:
+        nonlocal n_bytes
+        message = await receive()
+        n_bytes += len(message.get("body", b""))
+        if n_bytes > MAX_JSON_BYTES:
+            raise _too_large()
+        return message
+
+    return counted
+
+
+def _too_large() -> RefusedError:
+    return RefusedError(413, "request", f"larger than {MAX_JSON_BYTES // 2**20} MiB", "send less")
+
+
+def _equal(given: str, wanted: str) -> bool:
+    """In a time that does not tell how much of it is right."""
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))

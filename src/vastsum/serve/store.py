@@ -1,0 +1,187 @@
+"""The jobs of a studio, in SQLite: what must outlive the process, written at every change of state."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+from vastsum.errors import DataError
+from vastsum.serve.selection import Edits
+
+VERSION = 1
+
+
+class State(StrEnum):
+    queued = "queued"
+    running = "running"
+    done = "done"
+    failed = "failed"
+    cancelled = "cancelled"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is still something to come."""
+        return self in (State.queued, State.running)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """For a person: what is wrong, and what to do about it."""
+
+    problem: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a stage is; `total` is None where nobody knows."""
+
+    stage: str
+    done: float = 0.0
+    total: float | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    budget: str
+    model: str
+    fast: bool = False
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What lists and status calls say about a finished job, so that they need not read its summary."""
+
+    duration_s: float
+    width: int
+    height: int
+    fps: float
+    n_segments: int
+    budget: float  # as it was asked for, as a share of the video
+    thumbnails_s: tuple[float, ...]  # times of the pictures that were taken
+
+
+@dataclass
+class Export:
+    """A file made of the summary, one a format; `edits` are those it was made with."""
+
+    format: str
+    edits: Edits
+    state: State = State.queued
+    failure: Failure | None = None
+    file: str = ""
+    n_bytes: int = 0
+    progress: Progress | None = None  # never stored
+
+
+@dataclass
+class Job:
+    id: str
+    number: int  # in order of submission
+    name: str  # of the video, for people and for its exports
+    created_at: float
+    n_bytes: int
+    options: Options
+    library_path: str | None = None  # None: the video was uploaded, and lies with the job
+    state: State = State.queued
+    started_at: float | None = None
+    finished_at: float | None = None
+    crashes: int = 0
+    failure: Failure | None = None
+    notes: tuple[str, ...] = ()
+    outline: Outline | None = None
+    edits: Edits | None = None  # of the kept selection, once the job is done
+    exports: dict[str, Export] = field(default_factory=dict)
+    progress: Progress | None = None  # never stored
+
+    def to_json(self) -> str:
+        content = asdict(self)
+        for part in (content, *content["exports"].values()):
+            del part["progress"]
+        return json.dumps(content)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        content = json.loads(text)
+        content |= {
+            "state": State(content["state"]),
+            "options": Options(**content["options"]),
+            "failure": _failure(content["failure"]),
+            "notes": tuple(content["notes"]),
+            "outline": _outline(content["outline"]),
+            "edits": _edits(content["edits"]),
+            "exports": {name: _export(part) for name, part in content["exports"].items()},
+        }
+        return cls(**content)
+
+
+class Store:
+    """One row a job. Writes are few and small: progress is not among them. One process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._db = sqlite3.connect(path, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise DataError(path, "was written by a newer version", "update vastsum, or choose another --data")
+            self._db.execute(
+                "CREATE TABLE IF NOT EXISTS jobs (id TEXT PRIMARY KEY, number INTEGER UNIQUE, content TEXT NOT NULL)"
+            )
+            self._db.execute(f"PRAGMA user_version={VERSION}")
+        except sqlite3.Error as error:
+            raise DataError(
+                path, f"cannot be used ({error})", "choose another --data, or move this one away"
+            ) from error
+
+    def jobs(self) -> Iterator[Job]:
+        for (content,) in self._db.execute("SELECT content FROM jobs ORDER BY number"):
+            yield Job.from_json(content)
+
+    def save(self, job: Job) -> None:
+        self._db.execute(
+            "INSERT INTO jobs VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET content = excluded.content",
+            (job.id, job.number, job.to_json()),
+        )
+
+    def delete(self, job_id: str) -> None:
+        self._db.execute("DELETE FROM jobs WHERE id = ?", (job_id,))
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _failure(content: dict[str, str] | None) -> Failure | None:
+    return None if content is None else Failure(**content)
+
+
+def _outline(content: dict[str, Any] | None) -> Outline | None:
+    return None if content is None else Outline(**content | {"thumbnails_s": tuple(content["thumbnails_s"])})
+
+
+def _edits(content: dict[str, Any] | None) -> Edits | None:
+    if content is None:
+        return None
+    starts = None if content["starts"] is None else tuple(content["starts"])
+    return Edits(content["budget"], starts, tuple((start, wanted) for start, wanted in content["held"]))
+
+
+def edits_from(content: dict[str, Any]) -> Edits:
+    edits = _edits(content)
+    assert edits is not None
+    return edits
+
+
+def _export(content: dict[str, Any]) -> Export:
+    parts = {
+        "state": State(content["state"]),
+        "edits": edits_from(content["edits"]),
+        "failure": _failure(content["failure"]),
+    }
+    return Export(**content | parts)
