@@ -107,3 +107,15 @@ def test_ten_hours_of_video_are_selected_from_exactly() -> None:
     relaxed = values[order][fitting].sum() + (values / weights).max() * weights.max()
     assert taken @ weights <= capacity
     assert values[order][fitting].sum() <= values[taken].sum() <= relaxed
+
+
+@given(seed=st.integers(0, 2**32))
+def test_problems_with_weights_of_their_own_are_solved_as_if_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_problems, n_items = rng.integers(1, 6), rng.integers(1, 12)
+    values = rng.normal(size=(n_problems, n_items)).round(1)
+    weights = rng.integers(1, 30, (n_problems, n_items)) * rng.choice([1, 5])
+    capacities = rng.integers(0, 120, n_problems)
+    together = knapsack(values, weights, capacities)
+    for row in range(n_problems):
+        assert together[row].tolist() == knapsack(values[row], weights[row], int(capacities[row])).tolist()

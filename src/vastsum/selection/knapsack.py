@@ -7,11 +7,11 @@ import numpy as np
 from vastsum.types import BoolArray, FloatArray, IntArray
 
 
-def knapsack(values: FloatArray, weights: IntArray, capacity: int) -> BoolArray:
+def knapsack(values: FloatArray, weights: IntArray, capacity: int | IntArray) -> BoolArray:
     """The most valuable non-empty set of items whose weights sum to at most `capacity`.
 
     `values` is (B, M), one problem a row, or (M,) for a single problem; `weights` is (M,), positive integers shared by
-    all rows. Returns a mask of the shape of `values`.
+    all rows, or (B, M); `capacity` is one number or (B,). Returns a mask of the shape of `values`.
 
     - An item heavier than the capacity is never taken. If no item fits, the row is all False.
     - A value of zero or below never adds to a sum, so such items are left out, except that a set is never empty while
@@ -24,35 +24,35 @@ def knapsack(values: FloatArray, weights: IntArray, capacity: int) -> BoolArray:
     open, a handful of items and a little room, goes to a dynamic program (`_solve`), a row at a time.
     """
     rows = np.atleast_2d(np.asarray(values, dtype=np.float64))  # (B, M)
-    weights = np.asarray(weights, dtype=np.int64)
-    unit = int(np.gcd.reduce(weights))
-    weights, capacity = weights // unit, int(capacity) // unit
-    fits = weights <= capacity
+    weights = np.atleast_2d(np.asarray(weights, dtype=np.int64))
+    unit = np.gcd.reduce(weights, axis=1, keepdims=True)
+    weights, room = weights // unit, np.reshape(capacity, (-1, 1)) // unit  # (B or 1, M), (B or 1, 1)
+    weights, room = np.broadcast_to(weights, rows.shape), np.broadcast_to(room, (len(rows), 1))
+    fits = weights <= room
 
-    taken, open_items = _settle(np.where(fits, rows, 0.0), weights, capacity)
-    room = capacity - taken @ weights  # (B,)
+    taken, open_items = _settle(np.where(fits, rows, 0.0), weights, room)
+    left = room[:, 0] - (taken * weights).sum(axis=1)  # (B,)
     for b in np.flatnonzero(open_items.any(axis=1)):
         items = np.flatnonzero(open_items[b])
-        taken[b, items] = _solve(rows[b, items], weights[items], int(room[b]))
+        taken[b, items] = _solve(rows[b, items], weights[b, items], int(left[b]))
 
-    empty = np.flatnonzero(~taken.any(axis=1))
-    if len(empty) and fits.any():
-        taken[empty, np.where(fits, rows[empty], -np.inf).argmax(axis=1)] = True
+    empty = np.flatnonzero(~taken.any(axis=1) & fits.any(axis=1))
+    taken[empty, np.where(fits[empty], rows[empty], -np.inf).argmax(axis=1)] = True
     return taken.reshape(np.shape(values))
 
 
-def _settle(values: FloatArray, weights: IntArray, capacity: int) -> tuple[BoolArray, BoolArray]:
+def _settle(values: FloatArray, weights: IntArray, capacity: IntArray) -> tuple[BoolArray, BoolArray]:
     """Which items are certainly in each row's best sets, and which remain open; all others are certainly out.
 
     The relaxed problem (items may be taken in part) is solved by filling up in order of value per weight; its value is
     an upper bound. Forcing an item the other way lowers that bound by at least |value − weight · price|, where price is
     the value per weight at which the relaxed solution runs out of room. Where the lowered bound is below what a whole
-    solution reaches already, the item is settled. (B rows, M items.)
+    solution reaches already, the item is settled. (B rows, M items; capacity is (B, 1).)
     """
     density = values / weights
     order = np.argsort(-density, axis=1, kind="stable")
     values_by_density = np.take_along_axis(values, order, axis=1)
-    weights_by_density = weights[order]
+    weights_by_density = np.take_along_axis(weights, order, axis=1)
     load = np.cumsum(weights_by_density, axis=1)
     within = (load <= capacity) & (values_by_density > 0)
 

@@ -96,14 +96,19 @@ class VastsumMethod(LearnedMethod):
 
     def _solve(self, scores: np.ndarray, batch: Batch, moment: Moment) -> tuple[Tensor, Tensor]:
         """Knapsack solutions of the scores (B, M) and of R perturbed copies (B, R, M), R + 1 at once for each video."""
-        n_draws = self.config.loss.stability_draws
-        solutions = np.zeros((len(batch), n_draws + 1, batch.n_segments), bool)
+        n_solutions = self.config.loss.stability_draws + 1
+        shape = (len(batch), n_solutions, batch.n_segments)
+        noise, lengths = np.zeros(shape), np.zeros(shape, np.int64)
+        capacities = np.array([int(self.budget * segments.n_frames) for segments in batch.segments])
+        lengths += capacities[:, None, None] + 1  # a segment that does not exist fits nowhere
         for row, (segments, rng) in enumerate(zip(batch.segments, moment.rngs, strict=True)):
-            noise = rng.standard_normal((n_draws + 1, len(segments)))
-            noise[0] = 0.0
-            values = scores[row, : len(segments)] + self.config.loss.stability_noise * noise
-            capacity = int(self.budget * segments.n_frames)
-            solutions[row, :, : len(segments)] = knapsack(values, segments.lengths, capacity)
+            noise[row, 1:, : len(segments)] = rng.standard_normal((n_solutions - 1, len(segments)))
+            lengths[row, :, : len(segments)] = segments.lengths
+        values = scores[:, None] + self.config.loss.stability_noise * noise
+        n_problems = len(batch) * n_solutions
+        solutions = knapsack(
+            values.reshape(n_problems, -1), lengths.reshape(n_problems, -1), capacities.repeat(n_solutions)
+        ).reshape(shape)
         return torch.from_numpy(solutions[:, 0]), torch.from_numpy(solutions[:, 1:])
 
 
