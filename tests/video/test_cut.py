@@ -39,6 +39,23 @@ def times_in_summary(timeline: Timeline, ranges: Ranges) -> tuple[list[float], f
     return times, elapsed
 
 
+def track_duration_s(path: Path) -> float:
+    """How long the video says it is, which is what players show and go by."""
+    with av.open(str(path)) as container:
+        stream = container.streams.video[0]
+        assert stream.duration is not None
+        assert stream.time_base is not None
+        return float(stream.duration * stream.time_base)
+
+
+@pytest.mark.parametrize("ranges", [[(5, 9)], [(20, 29)], [(7, 15), (40, 49)], [(8, 8)]], ids=str)
+def test_frames_of_unequal_length_do_not_make_the_summary_longer(
+    video_of: VideoOf, tmp_path: Path, ranges: Ranges
+) -> None:
+    written = write_summary(video_of("variable rate mp4"), ranges, tmp_path / "out.mp4")
+    assert track_duration_s(tmp_path / "out.mp4") == pytest.approx(written.duration_s, abs=2e-4)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_summary_has_exactly_the_chosen_frames_at_their_times(video_of: VideoOf, tmp_path: Path, kind: str) -> None:
     ranges = some_ranges(kind)
@@ -48,6 +65,7 @@ def test_summary_has_exactly_the_chosen_frames_at_their_times(video_of: VideoOf,
     assert played.indices == frames_in(ranges)
     np.testing.assert_allclose(played.times_s, times, atol=2e-4)
     assert (written.n_frames, written.duration_s) == (len(times), pytest.approx(duration_s))
+    assert track_duration_s(tmp_path / "out.mp4") == pytest.approx(duration_s, abs=2e-4)
     assert written.warnings == ()
     assert probe(tmp_path / "out.mp4").codec == "h264"
     assert written.has_audio == bool(KINDS[kind][1].sounds) == probe(tmp_path / "out.mp4").has_audio

@@ -90,7 +90,7 @@ class Source:
         self.n_unreadable = 0  # places in the file
         self.n_undecodable = 0  # packets
         self.damaged_pts: int | None = None  # the first of these
-        self._n_cores = threads or _available_cores()
+        self._n_cores = threads or available_cores()
         self._decoder_options = decoder_options or {}
         self._n_stamped = 0
         self._orientation: Orientation | None = None
@@ -225,7 +225,7 @@ class Source:
         self._n_stamped = 0
 
 
-def _available_cores() -> int:
+def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
