@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from ruptures.detection import KernelCPD
 
 from vastsum.segmentation.scatter import Doubles, scatter
 from vastsum.types import IntArray
@@ -38,6 +37,8 @@ def solve_penalised(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
 
 
 def solve_with_ruptures(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
+    from ruptures.detection import KernelCPD  # here, since it takes most of a second, and long videos do not need it
+
     detector = KernelCPD(kernel="linear", min_size=1).fit(vectors)
     all_cuts = [np.asarray(detector.predict(pen=beta)[:-1], dtype=np.int64) for beta in betas]
     return [Solution(cuts, scatter(vectors, cuts)) for cuts in all_cuts]
