@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browsing import LOW_CONTRAST, NAMELESS, opened, wait_until
+from films import Recipe, make_video
 
 from vastsum import Summary
 from vastsum.export.page import STATIC, TIMELINE_SCRIPTS
@@ -153,3 +155,234 @@ def test_stability_is_estimated_as_python_estimates_it(workbench: Any) -> None:
         expected = [segment.stability for segment in summary.with_budget(0.2).segments]
         assert np.abs(np.array(answer) - expected).max() < 0.16  # two estimates of 200 draws each
         assert np.abs(np.array(answer) - expected).mean() < 0.04
+
+
+# ---- the page ----
+
+N_FRAMES = 1300
+
+
+def film_summary(path: Path) -> Summary:
+    """Thirteen segments of 4 s with an importance that rises and falls; at 16 % the 2nd and the 8th are chosen."""
+    starts = np.arange(13) * 100
+    bounds = np.column_stack([starts, starts + 99])
+    picks = np.arange(0, N_FRAMES, 12)
+    mean = 0.4 + 0.25 * np.sin(picks / 95) + 0.1 * np.cos(picks / 31)
+    prediction = Prediction(mean, np.full(len(picks), 0.08))
+    video = SourceVideo(path, 52.0, 25.0, N_FRAMES, 320, 180)
+    return Summary.choose(video, ModelNames("vastsum", "lite0"), prediction, Segments(bounds, picks, N_FRAMES), 0.16)
+
+
+@pytest.fixture(scope="module")
+def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("a film") / "<img src=x onerror=alert(1)> & #1.mp4"
+    return make_video(path, Recipe(n_frames=N_FRAMES, fps=25, size=(320, 180), options={"preset": "ultrafast"}))
+
+
+@pytest.fixture(scope="module")
+def report(film: Path) -> Path:
+    return film_summary(film).save(film.with_name("film.summary.html"))
+
+
+def shown_summary(page: Any) -> Summary:
+    """What a person would download; read by Python as any other summary.json is."""
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download summary.json").click()
+    return Summary.load(waiting.value.path())
+
+
+def choice(summary: Summary) -> list[tuple[int, bool]]:
+    return [(segment.start_frame, segment.selected) for segment in summary.segments]
+
+
+def in_timeline(page: Any, expression: str) -> Any:
+    return page.evaluate(
+        f"() => {{ const timeline = document.querySelector('vastsum-timeline'); return {expression} }}"
+    )
+
+
+def point_in_lane(page: Any, time_s: float) -> tuple[float, float]:
+    """Where on the screen a time is, in the lane of segments."""
+    box = page.get_by_role("slider", name="Timeline").bounding_box()
+    return box["x"] + box["width"] * time_s / 52.0, box["y"] + box["height"] - 28
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("window", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_report_opens_from_disk_in_both_themes_and_on_a_phone(
+    browser: Any, report: Path, scheme: str, window: dict[str, Any]
+) -> None:
+    with opened(browser, report.as_uri(), color_scheme=scheme, **window) as page:
+        page.get_by_role("heading", name="<img src=x onerror=alert(1)> & #1.mp4").wait_for()
+        wait_until(page, "document.querySelector('video').readyState >= 2")  # the video beside it plays
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator(".scene").count() == 2
+        assert (
+            page.locator(".scene img").first.evaluate("image => image.decode().then(() => image.naturalWidth)") == 288
+        )
+        background = "getComputedStyle(document.body).backgroundColor"
+        was = page.evaluate(background)
+        page.get_by_role("button", name="Light or dark").click()
+        assert page.evaluate(background) != was
+
+
+def test_the_slider_chooses_what_with_budget_chooses(browser: Any, film: Path, report: Path) -> None:
+    summary = film_summary(film)
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        assert shown_summary(page) == summary
+        slider = page.get_by_role("slider", name="Budget")
+        for percent in (8, 30.5, 50, 1):
+            slider.fill(str(percent))
+            page.wait_for_timeout(50)
+            assert choice(shown_summary(page)) == choice(summary.with_budget(percent / 100))
+        page.get_by_role("button", name="Budget 20 percent").click()
+        assert choice(shown_summary(page)) == choice(summary.with_budget(0.2))
+        page.get_by_role("button", name="As it was").click()
+        assert shown_summary(page) == summary
+
+
+def test_what_would_change_at_other_lengths_is_told(browser: Any, film: Path, report: Path) -> None:
+    summary = film_summary(film)
+    now, longer = ({s.start_frame for s in one.selected} for one in (summary, summary.with_budget(0.2)))
+    shorter = {segment.start_frame for segment in summary.with_budget(0.1).selected}
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        page.get_by_role("heading", name="At 20 %").wait_for()
+        told = page.locator("#shorter, #longer").all_inner_texts()
+        assert f"− {len(now - shorter)} would leave" in told[0]
+        assert ("same segments" in told[1]) == (now == longer)
+
+
+def test_keys_move_play_toggle_and_undo(browser: Any, film: Path, report: Path) -> None:
+    summary = film_summary(film)
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        timeline = page.get_by_role("slider", name="Timeline")
+        timeline.focus()
+        for key in ("Home", "ArrowDown", "ArrowDown", "ArrowDown"):
+            page.keyboard.press(key)
+        assert in_timeline(page, "timeline.current") == 3
+        page.keyboard.press("ArrowRight")
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(13.0)
+        page.keyboard.press(".")
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(13.04)
+        assert "Segment 4 of 13" in timeline.get_attribute("aria-valuetext")
+
+        page.keyboard.press("Enter")  # in, by hand; the rest fills what is left of the budget
+        assert choice(shown_summary(page)) == choice(summary.with_budget(0.16, keep=[3]))
+        timeline.focus()
+        page.keyboard.press("Control+z")
+        assert shown_summary(page) == summary
+
+        timeline.focus()
+        page.keyboard.press("o")  # the segment now ends after this frame: 13.04 s is frame 326
+        assert [segment.end_frame for segment in shown_summary(page).segments][2:4] == [299, 326]
+        timeline.focus()
+        page.keyboard.press("i")
+        assert [segment.start_frame for segment in shown_summary(page).segments][2:5] == [200, 326, 327]
+
+        timeline.focus()
+        page.keyboard.press("Space")
+        wait_until(page, "!document.querySelector('video').paused")
+        page.keyboard.press("Space")
+        wait_until(page, "document.querySelector('video').paused")
+
+
+def test_a_boundary_is_dragged_and_a_click_seeks(browser: Any, film: Path, report: Path) -> None:
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        page.get_by_role("slider", name="Timeline").scroll_into_view_if_needed()
+        page.mouse.move(*point_in_lane(page, 8.0))
+        page.mouse.down()
+        page.mouse.move(*point_in_lane(page, 9.0), steps=4)
+        page.mouse.move(*point_in_lane(page, 10.0), steps=4)
+        page.mouse.up()
+        edited = shown_summary(page)
+        assert edited.segments[2].start_s == pytest.approx(10.0, abs=0.06)
+        assert edited.segments[1].end_frame + 1 == edited.segments[2].start_frame
+        # Chosen anew from these segments; one that was chosen stays so when its edge is moved.
+        summary = film_summary(film)
+        by_hand = [k for k in (1, 2) if summary.segments[k].selected]
+        starts = [segment.start_frame for segment in edited.segments]
+        assert choice(edited) == choice(summary.with_starts(starts).with_budget(0.16, keep=by_hand))
+
+        page.mouse.click(*point_in_lane(page, 30.0))
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(30.0, abs=0.06)
+        assert page.evaluate("document.querySelector('video').currentTime") == pytest.approx(30.0, abs=0.06)
+        was = choice(edited)[7]
+        page.mouse.dblclick(*point_in_lane(page, 30.0))
+        assert choice(shown_summary(page))[7] == (was[0], not was[1])
+
+
+def test_zoom_and_pan(browser: Any, report: Path) -> None:
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        timeline = page.get_by_role("slider", name="Timeline")
+        timeline.scroll_into_view_if_needed()
+        page.mouse.click(*point_in_lane(page, 26.0))
+        page.get_by_role("button", name="Zoom in").click()  # about the playhead: 13 to 39 s
+        box = timeline.bounding_box()
+        page.mouse.click(box["x"] + 1, box["y"] + box["height"] - 28)
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(13.0, abs=0.1)
+        page.mouse.move(box["x"] + 600, box["y"] + box["height"] - 60)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 600 - box["width"] / 2, box["y"] + box["height"] - 60, steps=5)
+        page.mouse.up()  # half a window to the left: all the way to the end, 26 to 52 s
+        page.mouse.click(box["x"] + 1, box["y"] + box["height"] - 28)
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(26.0, abs=0.1)
+
+
+def test_the_summary_plays_by_skipping_what_is_not_chosen(browser: Any, film: Path, report: Path) -> None:
+    chosen = film_summary(film).selected
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        page.evaluate(
+            """() => { const video = document.querySelector('video'); window.seen = [];
+                 video.muted = true; video.playbackRate = 4;
+                 video.requestVideoFrameCallback(function see(_, { mediaTime }) {
+                   window.seen.push(mediaTime); video.requestVideoFrameCallback(see); }); }"""
+        )
+        in_timeline(page, "timeline.seek(0)")
+        page.wait_for_timeout(200)
+        page.evaluate("window.seen = []")
+        page.get_by_role("button", name="Play summary").click()
+        wait_until(page, "document.querySelector('video').paused && window.seen.length > 5")
+        seen = np.array(page.evaluate("window.seen"))
+        assert page.evaluate("document.querySelector('video').currentTime") == pytest.approx(chosen[-1].end_s, abs=1.0)
+    late_s = 1.0  # a frame or two come late at four times the speed
+    inside = [any(s.start_s - 0.1 <= time <= s.end_s + late_s for s in chosen) for time in seen[1:]]
+    assert all(inside)
+    assert all(any(s.start_s <= time <= s.end_s for time in seen) for s in chosen)
+
+
+def test_edits_by_touch(browser: Any, report: Path) -> None:
+    with opened(browser, report.as_uri(), **PHONE) as page:
+        timeline = page.get_by_role("slider", name="Timeline")
+        timeline.scroll_into_view_if_needed()
+        page.touchscreen.tap(*point_in_lane(page, 2.0))
+        assert in_timeline(page, "timeline.current") == 0
+        page.locator("vastsum-timeline").get_by_role("button", name="Put in").tap()
+        assert shown_summary(page).segments[0].selected
+        page.get_by_role("button", name="Take out the segment at 0:00.0").tap()
+        assert not shown_summary(page).segments[0].selected
+
+
+def test_everything_has_a_name_and_enough_contrast(browser: Any, report: Path) -> None:
+    """What can be told without a person: names, one main heading, keyboard reach, contrast of texts in both themes."""
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        assert page.evaluate(NAMELESS) == []
+        assert page.locator("h1").count() == 1
+        assert page.evaluate("document.documentElement.lang") == "en"
+        page.keyboard.press("Tab")
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        for theme in ("light", "dark"):
+            page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+            assert page.evaluate(LOW_CONTRAST) == []
+
+
+def test_without_the_video_the_report_says_so_and_takes_another(browser: Any, film: Path, tmp_path: Path) -> None:
+    page_file = tmp_path / "moved.html"
+    film_summary(tmp_path / "gone.mp4").save(page_file)
+    context = browser.new_context(**DESKTOP)  # a missing file is an error on the console, by the browser itself
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    page.get_by_text("The video is not where it was.").wait_for()
+    assert page.get_by_text("gone.mp4").count() > 0
+    page.get_by_label("Choose the video").set_input_files(film)
+    wait_until(page, "document.querySelector('video').readyState >= 2")
+    context.close()

@@ -47,8 +47,10 @@
     ["Ctrl Z", "undo"],
   ];
   const TIME_STEPS_S = [0.04, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+  const INTO_FRAME_S = 0.002; // the video is put a little into a frame, where rounding cannot show the one before
   const MIN_SPAN_S = 0.5; // as far as one can zoom in
   const CLICK_REACH_PX = 4, EDGE_REACH_PX = 6, TOUCH_REACH_PX = 16;
+  const THINNEST_PX = 0.35; // to be seen, and yet not to make twelve per cent look like fifty
   const SHADES = 21;
   const ESTIMATE_AFTER_MS = 120, SLICE_MS = 8;
 
@@ -79,7 +81,7 @@
     #from_s = 0; #to_s = 1; // what is shown
     #pickTimes = null; #extent = [0, 1];
     #layout = null; #pointers = new Map(); #drag = null; #hovered = null;
-    #drawing = false; #estimate = 0; #watching = null;
+    #drawing = false; #overviewDrawn = []; #estimate = 0; #watching = null;
 
     connectedCallback() {
       if (this.#parts) return;
@@ -225,8 +227,8 @@
       if (!video) return;
       const { signal } = this.#watching;
       const follow = () => {
-        if (video.seeking) return;
-        this.#follow(video.currentTime);
+        const isWhereWePutIt = video.paused && Math.abs(video.currentTime - this.time_s) < 2 * INTO_FRAME_S;
+        if (!video.seeking && !isWhereWePutIt) this.#follow(video.currentTime);
       };
       const whilePlaying = () => {
         follow();
@@ -268,8 +270,7 @@
 
     #goTo(time_s) {
       this.time_s = Math.min(Math.max(time_s, 0), this.duration_s);
-      // Into the frame's time on screen, where rounding cannot show the one before.
-      if (this.#video) this.#video.currentTime = Math.min(this.time_s + 0.002, this.duration_s);
+      if (this.#video) this.#video.currentTime = Math.min(this.time_s + INTO_FRAME_S, this.duration_s);
       if (!this.#isShown(this.time_s)) this.#show(this.time_s - (this.#to_s - this.#from_s) / 2, this.#to_s - this.#from_s);
       this.#placePlayhead();
     }
@@ -284,8 +285,8 @@
       if (this.#pointers.size === 2) return void (this.#drag = { kind: "pinch", apart: this.#apart() });
       const k = this.#edgeAt(event);
       const y = this.#at(event).y;
-      if (k > 0) this.#drag = { kind: "edge", k, frame: this.summary.segments[k].start_frame };
-      else this.#drag = { kind: y < this.#layout.curve.top ? "scrub" : "pan", x: event.clientX, from_s: this.#from_s, moved: false };
+      const kind = k > 0 ? "edge" : y < this.#layout.curve.top ? "scrub" : "pan";
+      this.#drag = { kind, x: event.clientX, moved: false, from_s: this.#from_s, k, frame: this.summary.segments[k]?.start_frame };
       if (this.#drag.kind === "scrub") this.seek(this.#timeAt(event));
     }
 
@@ -297,9 +298,11 @@
         const { segments } = this.summary;
         const frame = Math.round(this.draft.frameAt(this.#timeAt(event)));
         drag.frame = Math.min(Math.max(frame, segments[drag.k - 1].start_frame + 1), segments[drag.k].end_frame);
+        drag.moved ||= Math.abs(event.clientX - drag.x) > CLICK_REACH_PX;
         this.#hover(event);
         this.#draw();
       } else if (drag.kind === "scrub") {
+        drag.moved = true;
         this.seek(this.#timeAt(event));
       } else if (drag.kind === "pinch" && this.#pointers.size === 2) {
         const apart = this.#apart();
@@ -318,13 +321,10 @@
       if (!drag || this.#pointers.size > 0) return;
       this.#drag = null;
       if (event.type === "pointercancel") return this.#draw();
-      if (drag.kind === "edge") this.moveBoundary(drag.k, drag.frame);
-      const isClick = drag.kind === "scrub" || (drag.kind === "pan" && !drag.moved);
-      if (isClick) {
-        const time_s = this.#timeAt(event);
-        if (drag.kind === "pan") this.seek(time_s);
-        this.select(this.#indexAt(time_s));
-      }
+      if (drag.kind === "edge" && drag.moved) this.moveBoundary(drag.k, drag.frame);
+      const isClick = !drag.moved && drag.kind !== "pinch";
+      if (isClick) this.seek(this.#timeAt(event));
+      if (isClick || drag.kind === "scrub") this.select(this.#indexAt(this.time_s));
       this.#draw();
     }
 
@@ -402,8 +402,9 @@
       const nearby = [here, here + 1].filter((k) => k > 0 && k < segments.length)
         .map((k) => ({ k, away: Math.abs(this.#x(segments[k].start_s) - x) }))
         .sort((a, b) => a.away - b.away)[0];
-      const wide = (k) => this.#x(segments[k].end_s) - this.#x(segments[k].start_s) > 2 * CLICK_REACH_PX;
-      return nearby && nearby.away <= reach && (wide(nearby.k) || wide(nearby.k - 1)) ? nearby.k : -1;
+      // Narrow segments are mostly for clicking; the very narrow ones only for that.
+      const width = this.#x(segments[here].end_s) - this.#x(segments[here].start_s);
+      return nearby && width > 2 * CLICK_REACH_PX && nearby.away <= Math.min(reach, width / 4) ? nearby.k : -1;
     }
 
     #panTo(event) {
@@ -568,7 +569,7 @@
       const { curve, lane } = this.#layout;
       pen.fillStyle = this.#colours.tint;
       for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.fillRect(left, curve.top, Math.max(right - left, 1), lane.bottom - curve.top);
+        if (segment.selected) pen.fillRect(left, curve.top, Math.max(right - left, THINNEST_PX), lane.bottom - curve.top);
       }
     }
 
@@ -641,7 +642,7 @@
       pen.globalAlpha = 1;
       pen.fillStyle = this.#colours.outline;
       for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.fillRect(left, strip.bottom, Math.max(right - left, 1), 3);
+        if (segment.selected) pen.fillRect(left, strip.bottom, Math.max(right - left, THINNEST_PX), 3);
       }
     }
 
@@ -666,7 +667,7 @@
       pen.save();
       pen.beginPath();
       for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.rect(left, curve.top, Math.max(right - left, 1), curve.bottom - curve.top);
+        if (segment.selected) pen.rect(left, curve.top, Math.max(right - left, THINNEST_PX), curve.bottom - curve.top);
       }
       pen.clip();
       this.#drawPaths(pen, paths, chosenBand, outline, 2.5);
@@ -738,12 +739,12 @@
     #drawLane(pen) {
       const { lane } = this.#layout;
       const shown = [...this.#shownSegments()];
-      // Chosen ones last, and a pixel wide at least, so that they are seen however small.
+      // Chosen ones last, so that they are seen however small.
       for (const wanted of [false, true]) {
         for (const { k, segment, left, right } of shown) {
           if (segment.selected !== wanted) continue;
           const wide = right - left > 4;
-          const [x, w] = wide ? [left + 1, right - left - 2] : [left, Math.max(right - left, wanted ? 1 : 0.5)];
+          const [x, w] = wide ? [left + 1, right - left - 2] : [left, Math.max(right - left, THINNEST_PX)];
           const inset = wanted ? 0 : 9;
           pen.fillStyle = this.#blockColour(segment);
           pen.beginPath();
@@ -792,22 +793,31 @@
       }
     }
 
+    /** The whole video in small, drawn anew only when something about it changed, and the frame around what is shown. */
     #drawOverview(width) {
-      const { wholeCanvas, window: frame, overview } = this.#parts;
+      const { window: frame } = this.#parts;
+      const whole = this.duration_s;
+      const drawn = [this.summary, this.#colours, width];
+      if (drawn.some((one, n) => one !== this.#overviewDrawn[n])) this.#drawWhole(width);
+      this.#overviewDrawn = drawn;
+      frame.hidden = this.#to_s - this.#from_s >= whole;
+      frame.style.transform = `translateX(${(this.#from_s / whole) * width}px)`;
+      frame.style.width = `${Math.max(((this.#to_s - this.#from_s) / whole) * width, 8)}px`;
+    }
+
+    #drawWhole(width) {
+      const { wholeCanvas, overview } = this.#parts;
       const height = overview.clientHeight;
       const pen = freshPen(wholeCanvas, width, height);
       const whole = this.duration_s;
       for (const segment of this.summary.segments) {
         if (!segment.selected) continue;
         pen.fillStyle = this.#blockColour(segment);
-        pen.fillRect((segment.start_s / whole) * width, 0, Math.max(((segment.end_s - segment.start_s) / whole) * width, 1), height);
+        pen.fillRect((segment.start_s / whole) * width, 0, Math.max(((segment.end_s - segment.start_s) / whole) * width, THINNEST_PX), height);
       }
       const { line } = this.#curvePaths({ top: 3, bottom: height - 3 }, 0, whole);
       pen.strokeStyle = this.#colours.curve;
       pen.stroke(line);
-      frame.hidden = this.#to_s - this.#from_s >= whole;
-      frame.style.transform = `translateX(${(this.#from_s / whole) * width}px)`;
-      frame.style.width = `${Math.max(((this.#to_s - this.#from_s) / whole) * width, 8)}px`;
     }
   }
 
