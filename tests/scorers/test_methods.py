@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,9 @@ from vastsum.training.methods import METHODS
 
 LEARNED = [name for name, entry in METHODS.items() if entry.learn is not None]
 UNSUPERVISED: list[str] = []  # these see no annotation, so they owe no agreement with it
+SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
+    "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
+}
 
 
 def method_of(name: str) -> LearnedMethod:
@@ -24,7 +28,8 @@ def method_of(name: str) -> LearnedMethod:
     learn = METHODS[name].learn
     assert learn is not None
     method = learn("tvsum")
-    method.recipe = replace(method.recipe, epochs=15, batch_size=2, learning_rate=2e-3)
+    short: dict[str, Any] = {"epochs": 15, "batch_size": 2, "learning_rate": 2e-3} | SLOW.get(name, {})
+    method.recipe = replace(method.recipe, **short)
     return method
 
 

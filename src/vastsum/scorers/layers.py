@@ -37,12 +37,14 @@ class Attention(nn.Module):
         return self.out((weights @ v).transpose(1, 2).flatten(2))
 
 
-def sinusoids(positions: Tensor, width: int, base: float = 10000.0) -> Tensor:
-    """(…, width): sin(p / base^(2i/width)) at 2i and its cosine at 2i + 1, for positions (…), as in the transformer."""
-    columns = torch.arange(width, device=positions.device)
-    rates = base ** (-(columns - columns % 2) / width)
-    angles = positions.unsqueeze(-1) * rates
-    return torch.where(columns % 2 == 0, torch.sin(angles), torch.cos(angles))
+def sinusoids(positions: Tensor, width: int, columns: int | None = None) -> Tensor:
+    """The transformer's encoding of positions (…): sin(p / 10000^(2i/width)) in column 2i, its cosine in column 2i + 1.
+
+    There are `width` columns, unless it is said how many.
+    """
+    column = torch.arange(columns or width, device=positions.device)
+    angles = positions.unsqueeze(-1) * 10000.0 ** (-(column - column % 2) / width)
+    return torch.where(column % 2 == 0, torch.sin(angles), torch.cos(angles))  # (…, columns)
 
 
 def xavier_for_relu(network: nn.Module, bias: float = 0.1) -> None:

@@ -10,6 +10,7 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.learned import LearnedMethod
+from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
 from vastsum.scorers.vasnet import Vasnet
 from vastsum.training.config import ABLATIONS, load_config
@@ -46,6 +47,7 @@ METHODS: dict[str, Entry] = {
     "length": Entry("Length only", fit=lambda _: ConstantScorer(), note="the knapsack on constant scores"),
     "ridge": Entry("Ridge", fit=_fit_ridge, note="λ and smoothing chosen on training folds"),
     "vasnet": Entry("VASNet", lambda _: Vasnet()),
+    "pgl-sum": Entry("PGL-SUM", lambda _: PglSum()),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
