@@ -37,7 +37,7 @@ from vastsum.serve.models import (
 )
 from vastsum.serve.security import API, Door
 from vastsum.serve.selection import Edits
-from vastsum.serve.store import Job
+from vastsum.serve.store import Export, Job
 from vastsum.serve.studio import Studio
 
 HEARTBEAT_S = 15.0
@@ -77,7 +77,16 @@ def _job(job_id: JobId, studio: TheStudio) -> Job:
 
 
 TheJob = Annotated[Job, Depends(_job)]
-FormatName = Annotated[str, InPath(max_length=40, examples=list(FORMATS))]
+FormatName = Annotated[str, InPath(json_schema_extra={"enum": list(FORMATS)})]
+
+
+def _export(job: TheJob, format_name: FormatName) -> Export:
+    if format_name not in job.exports:
+        raise RefusedError(404, job.name, f"it has not been exported as '{format_name}'", "export it first")
+    return job.exports[format_name]
+
+
+TheExport = Annotated[Export, Depends(_export)]
 
 
 @router.get("/about", summary="What this studio can do")
@@ -245,10 +254,8 @@ async def export(job: TheJob, studio: TheStudio, format_name: FormatName) -> Exp
 
 
 @router.get("/jobs/{job_id}/exports/{format_name}", summary="How far an export is", responses=_errors(404))
-async def export_status(job: TheJob, format_name: FormatName) -> ExportBody:
-    if format_name not in job.exports:
-        raise RefusedError(404, job.name, f"it has not been exported as '{format_name}'", "export it first")
-    return ExportBody.of(job, job.exports[format_name])
+async def export_status(job: TheJob, export: TheExport) -> ExportBody:
+    return ExportBody.of(job, export)
 
 
 @router.delete(
@@ -257,8 +264,8 @@ async def export_status(job: TheJob, format_name: FormatName) -> ExportBody:
     summary="Cancel or remove an export",
     responses=_errors(404),
 )
-async def discard_export(job: TheJob, studio: TheStudio, format_name: FormatName) -> None:
-    await studio.discard_export(job, format_name)
+async def discard_export(job: TheJob, export: TheExport, studio: TheStudio) -> None:
+    await studio.discard_export(job, export.format)
 
 
 _FILE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}, "description": "the file"}}
@@ -274,8 +281,8 @@ _RANGES: dict[int | str, dict[str, Any]] = {
     response_class=FileResponse,
     responses=_RANGES,
 )
-async def exported_file(job: TheJob, studio: TheStudio, format_name: FormatName) -> FileResponse:
-    return _file(studio.exported(job, format_name), download=True)
+async def exported_file(job: TheJob, export: TheExport, studio: TheStudio) -> FileResponse:
+    return _file(studio.exported(job, export), download=True)
 
 
 @router.get(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -67,18 +67,22 @@ def create_app(settings: Settings) -> FastAPI:
 
 def serve(settings: Settings) -> None:
     """Until it is interrupted."""
-    with _listening(settings) as listener:
-        config = uvicorn.Config(
-            create_app(settings),
-            log_level="warning",
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+    with listen(settings) as listener, suppress(KeyboardInterrupt):  # which is how it is meant to be ended
+        make_server(settings).run(sockets=[listener])
 
 
-def _listening(settings: Settings) -> socket.socket:
+def make_server(settings: Settings) -> uvicorn.Server:
+    config = uvicorn.Config(
+        create_app(settings),
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    return uvicorn.Server(config)
+
+
+def listen(settings: Settings) -> socket.socket:
     """Before anything else is begun, so that a port in use is a matter of one line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:

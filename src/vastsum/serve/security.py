@@ -77,7 +77,7 @@ class Door:
     def _check_name(self, host: str) -> None:
         """A page elsewhere can have its own name lead here (DNS rebinding). It cannot change the name that is asked
         for, though, and a numeric address is no name."""
-        name = (urlsplit(f"//{host}").hostname or "") if host.isascii() else ""
+        name = _host_of(host)
         try:
             address = ipaddress.ip_address(name)
         except ValueError:
@@ -94,7 +94,7 @@ class Door:
         if is_page and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document":
             return
         origin = headers.get("origin")
-        same_origin = origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+        same_origin = origin is None or origin.partition("://")[2].lower() == headers.get("host", "").lower()
         if site not in (None, "same-origin", "none") or not same_origin:
             raise RefusedError(403, "request", "it comes from another site", "open the studio's own page")
 
@@ -148,6 +148,13 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
 
 def _too_large() -> RefusedError:
     return RefusedError(413, "request", f"larger than {MAX_JSON_BYTES // 2**20} MiB", "send less")
+
+
+def _host_of(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _equal(given: str, wanted: str) -> bool:

@@ -125,7 +125,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._db = sqlite3.connect(path, isolation_level=None)
+            # It may be opened in another thread than the event loop's, which alone uses it then.
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()

@@ -255,10 +255,9 @@ class Studio:
     def _is_there(self, job: Job, export: Export) -> bool:
         return export.state is State.done and self.folders.export(job, export.file).is_file()
 
-    def exported(self, job: Job, name: str) -> Path:
-        export = job.exports.get(name)
-        if export is None or not self._is_there(job, export):
-            raise RefusedError(404, job.name, f"it has not been exported as '{name}'", "export it first")
+    def exported(self, job: Job, export: Export) -> Path:
+        if not self._is_there(job, export):
+            raise RefusedError(404, job.name, f"the export is {export.state}, there is no file", "export it first")
         return self.folders.export(job, export.file)
 
     async def discard_export(self, job: Job, name: str) -> None:

@@ -1,0 +1,201 @@
+"""Kills, crashes, full disks, vanished and broken files: one job's trouble, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from studios import Client, StudioProcess, files_in, studio_here, wait_for, workers_of
+
+import vastsum
+from vastsum.errors import OutputError
+from vastsum.serve.settings import Settings
+from vastsum.serve.studio import Studio
+
+N_KILLS = 5  # scripts/kill_studio.py does more of the same
+
+
+@pytest.fixture
+def studio_process(tmp_path: Path) -> Iterator[StudioProcess]:
+    studio = StudioProcess(tmp_path / "data")
+    yield studio
+    studio.end()
+
+
+def expected_files(studio: StudioProcess) -> set[str]:
+    """What finished jobs are made of; anything else is an orphan."""
+    found = {"lock"}
+    for job in studio.client.jobs():
+        folder = f"jobs/{job['id']}"
+        found |= {f"{folder}/video/{job['name']}", f"{folder}/whole.json"}
+        found |= {f"{folder}/thumbnails/{n:03d}.jpg" for n in range(len(job["video"]["thumbnails_s"]))}
+        found |= {f"{folder}/exports/{export['file']}" for export in job["exports"]}
+    return found
+
+
+def test_kills_at_random_moments_lose_no_job_and_leave_no_orphans(studio_process: StudioProcess, film: Path) -> None:
+    rng = random.Random(1)
+    finished: dict[str, dict[str, object]] = {}
+    studio = studio_process
+    ids = [studio.client.upload(film, budget="30%")["id"]]
+    for _ in range(N_KILLS):
+        for job in studio.client.jobs():
+            if job["state"] == "done" and job["id"] not in finished:
+                assert studio.client.keep(job["id"], budget=0.5).status_code == 200
+                finished[job["id"]] = studio.client.get(f"/jobs/{job['id']}/result").json()
+                studio.client.http.put(f"/jobs/{job['id']}/exports/mp4")
+        ids.append(studio.client.upload(film, budget="30%")["id"])
+        time.sleep(rng.uniform(0, 2.5))
+        studio.kill()
+        studio.start()
+        for job_id, result in finished.items():
+            assert studio.client.get(f"/jobs/{job_id}/result").json() == result
+    for job_id in ids:
+        assert studio.client.settled(job_id)["state"] == "done"
+    wait_for(lambda: all(e["state"] == "done" for job in studio.client.jobs() for e in job["exports"]))
+    assert {job["id"] for job in studio.client.jobs()} == set(ids)
+    assert {name for name in files_in(studio.data) if not name.startswith("studio.sqlite")} == expected_files(studio)
+
+
+def test_an_upload_that_is_cut_off_leaves_nothing(studio_process: StudioProcess, film: Path) -> None:
+    studio = studio_process
+
+    def half() -> Iterator[bytes]:
+        yield film.read_bytes()[: 2**15]
+        wait_for(lambda: any(path.stat().st_size >= 0 for path in (studio.data / "incoming").iterdir()))
+        studio.kill()
+        yield b"more"
+
+    with pytest.raises(Exception, match=r"."):
+        studio.client.http.post("/uploads", params={"name": "half.mp4"}, content=half())
+    assert list((studio.data / "incoming").iterdir())
+    studio.start()
+    assert studio.client.jobs() == []
+    assert not list((studio.data / "incoming").iterdir())
+
+
+def test_a_killed_worker_is_tried_once_more_and_then_said_to_have_failed(
+    studio_process: StudioProcess, film: Path, long_film: Path
+) -> None:
+    client = studio_process.client
+
+    def kill_worker() -> bool:
+        for worker in workers_of(studio_process.process.pid):
+            os.kill(worker, signal.SIGSEGV)
+            return True
+        return False
+
+    unlucky, lucky = client.upload(long_film)["id"], client.upload(film)["id"]
+    wait_for(lambda: (client.job(unlucky)["progress"] or {}).get("stage") == "watching" and kill_worker())
+    assert client.settled(lucky)["state"] == "done"  # it had its turn in between
+    wait_for(lambda: (client.job(unlucky)["progress"] or {}).get("stage") == "watching" and kill_worker())
+    job = client.settled(unlucky)
+    assert job["state"] == "failed"
+    assert "crashed" in job["failure"]["problem"]
+    assert "SIGSEGV" in job["failure"]["problem"]
+    assert job["failure"]["remedy"]
+    assert client.settled(client.upload(film)["id"])["state"] == "done"
+
+
+def test_two_studios_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vastsum.serve.folders._LOCK_WAIT_S", 0.2)
+    with studio_here(tmp_path), pytest.raises(OutputError, match="another studio is using this folder"):
+        Studio(Settings(tmp_path))
+
+
+def test_workers_end_with_the_studio_and_jobs_go_on_with_the_next(
+    studio_process: StudioProcess, long_film: Path
+) -> None:
+    studio = studio_process
+    job_id = studio.client.upload(long_film)["id"]
+    (worker,) = wait_for(lambda: workers_of(studio.process.pid))
+    studio.kill()
+    wait_for(lambda: not Path(f"/proc/{worker}").exists() or "Z" in Path(f"/proc/{worker}/stat").read_text())
+    studio.start()
+    assert studio.client.job(job_id)["state"] in ("queued", "running")
+    assert studio.end() == 0  # asked to, it ends in good order; the job goes on another time
+    studio.start()
+    assert studio.client.job(job_id)["state"] in ("queued", "running")
+
+
+BROKEN = {
+    "text.mp4": b"this is not a video at all" * 100,
+    "zeros.mkv": bytes(10_000),
+    "playlist.m3u8": b"#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n{film}\n#EXT-X-ENDLIST\n",
+    "concat.mp4": b"ffconcat version 1.0\nfile {film}\n",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_upload_fails_with_a_message(studio: Client, tmp_path: Path, film: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(BROKEN[name].replace(b"{film}", str(film).encode()))
+    job = studio.settled(studio.upload(tmp_path / name)["id"])
+    assert job["state"] == "failed"
+    assert job["failure"]["problem"].startswith(f"{name}: ")
+    assert job["failure"]["remedy"]
+    assert str(film) not in job["failure"]["problem"]
+    assert studio.get(f"/jobs/{job['id']}/result").status_code == 409
+    assert studio.http.put(f"/jobs/{job['id']}/exports/mp4").status_code == 409
+
+
+def test_a_video_that_vanishes_fails_its_job_and_its_exports_only(
+    studio: Client, library: Path, film: Path, long_film: Path
+) -> None:
+    lost = library / "lost.mp4"
+    lost.write_bytes(film.read_bytes())
+    done = studio.settled(studio.submit(library="lost.mp4")["id"])
+    busy = studio.upload(long_film)
+    waiting = studio.submit(library="lost.mp4")
+    lost.unlink()
+    studio.http.delete(f"/jobs/{busy['id']}")
+    job = studio.settled(waiting["id"])
+    assert job["state"] == "failed"
+    assert "lost.mp4" in job["failure"]["problem"]
+    assert studio.get(f"/jobs/{done['id']}/video").status_code == 404
+    assert studio.get(f"/jobs/{done['id']}/result").status_code == 200
+    path = f"/jobs/{done['id']}/exports/mp4"
+    assert studio.http.put(path).status_code == 202
+    export = wait_for(lambda: (it := studio.get(path).json())["state"] == "failed" and it)
+    assert "lost.mp4" in export["failure"]["problem"]
+
+
+def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(tmp_path: Path, film: Path) -> None:
+    """Files may grow to 200 kB, as if the disk were full beyond that."""
+    data = tmp_path / "data"
+    large = tmp_path / "large.mp4"
+    large.write_bytes(film.read_bytes() + bytes(300_000))
+    limit = max(film.stat().st_size + 20_000, 200_000)
+    assert large.stat().st_size > limit
+    studio = StudioProcess(data, before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    try:
+        refused = studio.client.http.post("/uploads", params={"name": "large.mp4"}, content=large.read_bytes())
+        assert refused.status_code == 507
+        assert "could not be stored" in refused.json()["problem"]
+        assert not list((data / "incoming").iterdir())
+        assert studio.client.jobs() == []
+        assert studio.client.settled(studio.client.upload(film)["id"])["state"] == "done"
+    finally:
+        studio.end()
+
+
+def test_a_studio_takes_up_a_folder_where_another_left_it(tmp_path: Path, film: Path) -> None:
+    with studio_here(tmp_path) as studio:
+        job = studio.settled(studio.upload(film)["id"])
+        studio.keep(job["id"], budget=0.4)
+        studio.exported(job["id"], "edl")
+    stray = tmp_path / "jobs" / job["id"] / "exports" / ".half.part"
+    stray.write_bytes(b"left by a kill")
+    (tmp_path / "jobs" / "0123456789abcdef").mkdir()
+    with studio_here(tmp_path) as studio:
+        (again,) = studio.jobs()
+        assert again["exports"][0]["is_current"]
+        assert vastsum.Summary.from_dict(studio.get(f"/jobs/{job['id']}/result").json()).budget.fraction == 0.4
+        assert studio.get(f"/jobs/{job['id']}/exports/edl/file").status_code == 200
+        assert not stray.exists()
+        assert not (tmp_path / "jobs" / "0123456789abcdef").exists()
