@@ -320,7 +320,7 @@ class Summary:
         copy: bool = False,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the summary in the format its file name ends in: .mp4, .json, .png, .edl, .otio or .vtt.
+        """Write the summary in the format its file name ends in: .mp4, .json, .png, .html, .edl, .otio or .vtt.
 
         A name that ends in .storyboard.png gives the storyboard; `format` names one whatever the ending. `copy` and
         `progress` are for videos: cut at key frames without encoding, and be told of the seconds written.

@@ -22,8 +22,8 @@ SUMMARISED = [
     "mpeg4 mov", "10 bit", "variable rate", "variable rate mp4", "rotated 90", "rotated 270", "odd size", "two videos",
     "cover picture", "start offset", "2 s", "1 frame", "1 frame webm",
 ]  # fmt: skip
-ENDINGS = {"mp4", "json", "png", "storyboard.png", "edl", "otio", "vtt"}
-EVERYTHING = "--formats=mp4,json,png,storyboard,edl,otio,vtt"
+ENDINGS = {"mp4", "json", "png", "storyboard.png", "html", "edl", "otio", "vtt"}
+EVERYTHING = "--formats=mp4,json,png,storyboard,html,edl,otio,vtt"
 
 
 @pytest.fixture(scope="module")

@@ -179,7 +179,7 @@ def main() -> None:
         errors.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(1)
     results.print(
-        f"\nNow play [bold]{FOLDER / 'film.summary.mp4'}[/] and look at [bold]{FOLDER / 'film.summary.png'}[/]."
+        f"\nNow play [bold]{FOLDER / 'film.summary.mp4'}[/] and open [bold]{FOLDER / 'film.summary.html'}[/] in a browser."
     )
     results.print("With a video of your own: [bold]vastsum summarize VIDEO[/]")
 

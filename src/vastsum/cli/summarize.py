@@ -36,7 +36,7 @@ def summarize(
         Path | None, typer.Option("-o", "--output", help="Folder for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
-    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
     fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
     backbone: Annotated[
         str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
