@@ -268,11 +268,14 @@ async def discard_export(job: TheJob, export: TheExport, studio: TheStudio) -> N
     await studio.discard_export(job, export.format)
 
 
-_FILE: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}, "description": "the file"}}
+_ANY_BYTES = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 _RANGES: dict[int | str, dict[str, Any]] = {
-    **_errors(404), **_FILE, 206: {"description": "a range of it"}, 400: {"description": "not a range of bytes"},
-    416: {"description": "beyond the end"},
-}  # fmt: skip
+    **_errors(404),
+    200: {"content": _ANY_BYTES, "description": "the file"},
+    206: {"content": _ANY_BYTES, "description": "a range of it"},
+    400: {"content": {"text/plain": {}}, "description": "not a range of bytes"},
+    416: {"description": "beyond the end of the file"},
+}
 
 
 @router.get(
