@@ -9,6 +9,7 @@ from vastsum.data import BenchmarkVideo
 from vastsum.errors import ConfigError
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.constant import ConstantScorer
+from vastsum.scorers.dsnet import AnchorBased, AnchorFree
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
@@ -48,6 +49,8 @@ METHODS: dict[str, Entry] = {
     "ridge": Entry("Ridge", fit=_fit_ridge, note="λ and smoothing chosen on training folds"),
     "vasnet": Entry("VASNet", lambda _: Vasnet()),
     "pgl-sum": Entry("PGL-SUM", lambda _: PglSum()),
+    "dsnet-ab": Entry("DSNet-AB", lambda _: AnchorBased()),
+    "dsnet-af": Entry("DSNet-AF", lambda _: AnchorFree()),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
