@@ -181,7 +181,9 @@ def test_endings_decide_the_format(name: str, format: str) -> None:
 
 @pytest.mark.parametrize("name", ["a.docx", "a", "a.storyboard", ".png"])
 def test_unknown_endings_are_refused_and_the_known_ones_named(name: str, summary: Summary, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"use \.mp4, \.json, \.png, \.html, \.edl, \.otio, \.vtt or \.storyboard\.png"):
+    with pytest.raises(
+        ConfigError, match=r"use \.mp4, \.json, \.png, \.html, \.edl, \.otio, \.vtt or \.storyboard\.png"
+    ):
         summary.save(tmp_path / name)
 
 

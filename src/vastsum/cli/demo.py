@@ -178,9 +178,8 @@ def main() -> None:
     except (VastsumError, OSError) as error:
         errors.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(1)
-    results.print(
-        f"\nNow play [bold]{FOLDER / 'film.summary.mp4'}[/] and open [bold]{FOLDER / 'film.summary.html'}[/] in a browser."
-    )
+    played, opened = (FOLDER / f"film.summary.{ending}" for ending in ("mp4", "html"))
+    results.print(f"\nNow play [bold]{played}[/] and open [bold]{opened}[/] in a browser.")
     results.print("With a video of your own: [bold]vastsum summarize VIDEO[/]")
 
 

@@ -27,9 +27,14 @@
     part("reset").onclick = () => timeline.reset();
     part("download").onclick = download;
     part("choose").onchange = ({ target }) => { if (target.files[0]) showVideo(URL.createObjectURL(target.files[0])); };
-    const first = summary.segments.find((segment) => segment.selected);
-    timeline.seek(timeline.draft.timeOf(timeline.draft.highlight(first))); // a picture worth opening with
+    openAtTheBest(summary);
     show();
+  }
+
+  function openAtTheBest({ segments }) {
+    const best = segments.reduce((a, b) => (b.selected && (!a.selected || b.importance > a.importance) ? b : a));
+    timeline.seek(timeline.draft.timeOf(timeline.draft.highlight(best)));
+    timeline.select(segments.indexOf(best));
   }
 
   // ---- video ----
