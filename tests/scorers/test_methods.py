@@ -19,6 +19,7 @@ from vastsum.training.methods import METHODS
 
 LEARNED = [name for name, entry in METHODS.items() if entry.learn is not None]
 UNSUPERVISED: list[str] = []  # these see no annotation, so they owe no agreement with it
+DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ"]  # these learn which picks are keyshots, not how important each pick is
 SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
     "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
 }
