@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from vastsum.data import BenchmarkVideo
 from vastsum.errors import ConfigError
+from vastsum.scorers.a2summ import A2summ
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.constant import ConstantScorer
+from vastsum.scorers.csta import Csta
 from vastsum.scorers.dsnet import AnchorBased, AnchorFree
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.pgl_sum import PglSum
@@ -51,6 +53,8 @@ METHODS: dict[str, Entry] = {
     "pgl-sum": Entry("PGL-SUM", lambda _: PglSum()),
     "dsnet-ab": Entry("DSNet-AB", lambda _: AnchorBased()),
     "dsnet-af": Entry("DSNet-AF", lambda _: AnchorFree()),
+    "csta": Entry("CSTA", lambda _: Csta(), note="without ImageNet weights"),
+    "a2summ": Entry("A2Summ", A2summ, note="visual only: the benchmark has no text"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
