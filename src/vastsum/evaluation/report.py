@@ -21,6 +21,7 @@ from vastsum.scorers.ridge import RidgeScorer
 from vastsum.training.checkpoints import load_scorer
 from vastsum.training.protocols import MEANING
 from vastsum.training.runs import Run
+from vastsum.types import Prediction
 
 METRICS = (
     "tau", "rho", "score_tau", "score_rho", "f1",
@@ -32,13 +33,18 @@ N_RANDOM_SEEDS = 20
 
 @dataclass(frozen=True)
 class VideoResult:
-    """One prediction for one test video. `split` and `seed` say which training it comes from."""
+    """One prediction for one test video, and how it was judged. `split` and `seed` say which training it comes from.
+    Reference rows and results that were read back have no prediction."""
 
     video: str
     split: int
     seed: int
     metrics: dict[str, float | None]
     undefined: int = 0
+    prediction: Prediction | None = field(default=None, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("video", "split", "seed", "metrics", "undefined")}
 
 
 @dataclass
@@ -105,7 +111,7 @@ class EvaluationReport:
             "notes": self.notes,
             "table": [row.summary() for row in self.rows],
             "videos": [
-                {"method": row.method, "protocol": row.protocol, **asdict(result)}
+                {"method": row.method, "protocol": row.protocol, **result.to_dict()}
                 for row in self.rows
                 for result in row.results
             ],
@@ -188,7 +194,7 @@ def _score(
             **asdict(calibration(prediction, video, dataset.kind)),
             **asdict(robustness(prediction, video.segments)),
         }
-        yield VideoResult(video.name, split, seed, metrics, agreed.undefined)
+        yield VideoResult(video.name, split, seed, metrics, agreed.undefined, prediction)
 
 
 def _references(
