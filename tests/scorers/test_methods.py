@@ -12,6 +12,7 @@ import torch
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.evaluation.metrics import agreement
 from vastsum.scorers.base import Scorer
+from vastsum.scorers.csta import Csta
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.training.batches import VideoTensors, pad
@@ -33,6 +34,8 @@ def method_of(name: str) -> LearnedMethod:
     learn = METHODS[name].learn
     assert learn is not None
     method = learn("tvsum")
+    if isinstance(method, Csta):
+        method.thinner = 16  # the whole network takes seconds a video
     short: dict[str, Any] = {"epochs": 15, "batch_size": 2, "learning_rate": 2e-3} | SLOW.get(name, {})
     method.recipe = replace(method.recipe, **short)
     return method

@@ -55,6 +55,7 @@ METHODS: dict[str, Entry] = {
     "dsnet-af": Entry("DSNet-AF", lambda _: AnchorFree()),
     "csta": Entry("CSTA", lambda _: Csta(), note="without ImageNet weights"),
     "a2summ": Entry("A2Summ", A2summ, note="visual only: the benchmark has no text"),
+    "aaam": Entry("AAAM", lambda _: Aaam(), note="from what it is cited for: its full text was not at hand"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 

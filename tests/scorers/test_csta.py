@@ -1,0 +1,67 @@
+"""CSTA's convolutional network: its weights, its statistics, its smallest picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from vastsum.data import Dataset
+from vastsum.errors import CheckpointError
+from vastsum.scorers.csta import Csta, CstaNetwork, GoogLeNet
+from vastsum.training.loop import Member, Trainer
+
+
+def test_weights_are_read_from_torchvisions_file(tmp_path: Path) -> None:
+    path = tmp_path / "googlenet.pth"
+    trained = GoogLeNet(thinner=16)
+    torch.save({**trained.state_dict(), "fc.weight": torch.zeros(1), "aux1.fc1.bias": torch.zeros(1)}, path)
+    network = Csta(path, thinner=16).build(24)
+    assert isinstance(network, CstaNetwork)
+    for name, weight in network.cnn.state_dict().items():
+        torch.testing.assert_close(weight, trained.state_dict()[name])
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no weights", "other"])
+def test_a_file_without_them_is_named(tmp_path: Path, content: bytes | str | None) -> None:
+    path = tmp_path / "googlenet.pth"
+    if content == "other":
+        torch.save({"conv1.conv.weight": torch.zeros(1)}, path)
+    elif isinstance(content, bytes):
+        path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"googlenet\.pth"):
+        Csta(path, thinner=16).build(24)
+
+
+def test_it_is_googlenet_in_size() -> None:
+    network = GoogLeNet()
+    assert network.width == 1024
+    assert (
+        sum(weight.numel() for weight in network.parameters()) == 6_624_904 - 1024 * 1000 - 1000
+    )  # less its classifier
+
+
+@pytest.mark.parametrize("n_picks", [1, 2, 9, 40])
+def test_no_video_is_too_short(n_picks: int) -> None:
+    network = CstaNetwork(8, thinner=16).eval()
+    mask = torch.ones(1, n_picks, dtype=torch.bool)
+    assert network(torch.rand(1, n_picks, 8), mask.long(), mask).shape == (1, n_picks)
+
+
+def test_the_mean_of_neighbours_is_adaptive_pooling_by_one_row_less() -> None:
+    rows = torch.rand(1, 3, 50)
+    torch.testing.assert_close(F.adaptive_avg_pool1d(rows, 49), (rows[..., :-1] + rows[..., 1:]) / 2)
+
+
+def test_statistics_are_learned_with_the_weights(tvsum: Dataset) -> None:
+    method = Csta(thinner=16)
+    method.recipe = replace(method.recipe, batch_size=2)
+    trainer = Trainer(method, [Member(tuple(tvsum.videos.values())[:3], seed=0)])
+    trainer.train_epoch(0)
+    network = trainer.network()
+    assert isinstance(network, CstaNetwork)
+    assert network.map_norm.num_batches_tracked == 3
+    assert network.map_norm.running_mean != 0
