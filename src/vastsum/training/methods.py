@@ -13,8 +13,10 @@ from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.csta import Csta
 from vastsum.scorers.dsnet import AnchorBased, AnchorFree
 from vastsum.scorers.learned import LearnedMethod
+from vastsum.scorers.maam import Aaam, Maam
 from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
+from vastsum.scorers.sspvs import Sspvs
 from vastsum.scorers.vasnet import Vasnet
 from vastsum.training.config import ABLATIONS, load_config
 from vastsum.training.vastsum import VastsumMethod
@@ -55,7 +57,9 @@ METHODS: dict[str, Entry] = {
     "dsnet-af": Entry("DSNet-AF", lambda _: AnchorFree()),
     "csta": Entry("CSTA", lambda _: Csta(), note="without ImageNet weights"),
     "a2summ": Entry("A2Summ", A2summ, note="visual only: the benchmark has no text"),
+    "maam": Entry("MAAM", lambda _: Maam(), note="from what it is cited for: its full text was not at hand"),
     "aaam": Entry("AAAM", lambda _: Aaam(), note="from what it is cited for: its full text was not at hand"),
+    "sspvs": Entry("SSPVS", Sspvs, note="without its text and its pretraining"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
