@@ -11,6 +11,7 @@ from vastsum.scorers.a2summ import A2summ
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.csta import Csta
+from vastsum.scorers.dmasum import Dmasum
 from vastsum.scorers.dsnet import AnchorBased, AnchorFree
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.maam import Aaam, Maam
@@ -18,6 +19,7 @@ from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
 from vastsum.scorers.sspvs import Sspvs
 from vastsum.scorers.vasnet import Vasnet
+from vastsum.scorers.vss_net import VssNet
 from vastsum.training.config import ABLATIONS, load_config
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import Kind
@@ -60,6 +62,8 @@ METHODS: dict[str, Entry] = {
     "maam": Entry("MAAM", lambda _: Maam(), note="from what it is cited for: its full text was not at hand"),
     "aaam": Entry("AAAM", lambda _: Aaam(), note="from what it is cited for: its full text was not at hand"),
     "sspvs": Entry("SSPVS", Sspvs, note="without its text and its pretraining"),
+    "dmasum": Entry("DMASum", lambda _: Dmasum(), note="from its abstract, and without its meta learning"),
+    "vss-net": Entry("VSS-Net", lambda _: VssNet(), note="from its abstract: its full text was not at hand"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
