@@ -168,12 +168,14 @@ def _one(
 
 
 def _is_worth_copying(summary: Summary) -> bool:
-    """Whether a copy is as good as a new encoding: each range begins with a key frame, and every browser plays it."""
+    """Whether a copy is as good as a new encoding: each range can be decoded alone, and every browser plays it."""
+    from vastsum.video.seek import can_follow_anything
     from vastsum.video.sound import default_audio_stream
     from vastsum.video.source import Source
 
-    assert summary.timeline is not None, "a summary just made knows its timeline"
-    if not np.isin([first for first, _ in summary.ranges], summary.timeline.keyframes).all():
+    timeline, starts = summary.timeline, [first for first, _ in summary.ranges]
+    assert timeline is not None, "a summary just made knows its timeline"
+    if not np.isin(starts, timeline.keyframes).all():
         return False
     with Source(summary.video.path, threads=1) as source:
         sound = default_audio_stream(source.container)
@@ -182,6 +184,7 @@ def _is_worth_copying(summary: Summary) -> bool:
             and source.codec == "h264"
             and source.context.pix_fmt in {"yuv420p", "yuvj420p"}
             and (sound is None or sound.codec_context.name == "aac")
+            and all(can_follow_anything(source, timeline, start) for start in starts)
         )
 
 

@@ -7,13 +7,14 @@ import queue
 import threading
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
+
+from vastsum.video.closing import Closing
 
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
+class Ahead(Closing, Generic[T]):
     """Runs a generator in a thread of its own, up to `n` items ahead of whoever takes them.
 
     What it raises is raised to the taker. Close it (or use `with`) when stopping early.
@@ -43,14 +44,6 @@ class Ahead(Generic[T]):
         """Stop making items, and wait until the generator has let go of what it held."""
         self._feed.stop()
         self._thread.join()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __del__(self) -> None:
         self._feed.stop()

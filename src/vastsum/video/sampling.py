@@ -5,17 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from types import TracebackType
-from typing import Self
-
-import numpy as np
-from av.video.frame import VideoFrame
-from av.video.reformatter import Interpolation, VideoReformatter
 
 from vastsum.errors import ConfigError, VideoError
 from vastsum.video.ahead import Ahead
+from vastsum.video.closing import Closing
+from vastsum.video.runs import Picture, Runs
 from vastsum.video.schedule import Chooser, EveryNth, OnScreenAt, Schedule
-from vastsum.video.source import Orientation, Source, UInt8Array, VideoPacket
+from vastsum.video.source import Source, UInt8Array
 from vastsum.video.timeline import Timeline, TimelineBuilder, promised_duration_s
 
 Progress = Callable[[float, float | None], None]
@@ -73,7 +69,7 @@ def sample(
     return Samples(_Decoding(source, chooser, size, keyframes_only, exact), progress)
 
 
-class Samples:
+class Samples(Closing):
     """An iterator of samples. Close it (or use `with`) when stopping early; the timeline comes after the last."""
 
     def __init__(self, decoding: _Decoding, progress: Progress | None) -> None:
@@ -109,14 +105,6 @@ class Samples:
         """Stop decoding and let go of the file."""
         self._ahead.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
 
 class _Decoding:
     """Turns packets into samples, and keeps account of what is lost on the way."""
@@ -132,40 +120,37 @@ class _Decoding:
         self._schedule = Schedule(
             self._builder, chooser, keyframes_only=self._keyframes_only, decode_all=self._decode_all
         )
-        self._size = size
-        self._scaler = VideoReformatter()
-        self._last_frame: VideoFrame | None = None
+        self._runs = Runs(source, size, keyframes_only=self._keyframes_only, decode_all=self._decode_all)
+        self._last: Picture | None = None
         self._given_pts: int | None = None
         self._n_given = self._n_lost = self._n_flawed = 0
 
     def samples(self) -> Generator[Sample]:
-        with self.source:
-            for packet in self.source.packets():
-                for due in self._schedule.add(packet):
-                    yield from self._decoded(due.packet, due.sampled)
-            for due in self._schedule.finish():
-                yield from self._decoded(due.packet, due.sampled)
-            yield from self._decoded(None, True)
+        with self.source, self._runs:
+            for picture in self._pictures():
+                yield from self._sampled(picture)
             yield from self._stand_ins(2**62)
             self.timeline = self._finished_timeline()
 
-    def _decoded(self, packet: VideoPacket | None, sampled: bool) -> Iterator[Sample]:
-        self.source.context.skip_frame = "DEFAULT" if sampled or self._decode_all else "NONREF"
-        for frame in self.source.decode(packet):
-            yield from self._sampled(frame)
+    def _pictures(self) -> Iterator[Picture]:
+        for packet in self.source.packets():
+            for due in self._schedule.add(packet):
+                yield from self._runs.add(due)
+        for due in self._schedule.finish():
+            yield from self._runs.add(due)
+        yield from self._runs.finish()
 
-    def _sampled(self, frame: VideoFrame) -> Iterator[Sample]:
-        pts = frame.pts
-        if pts is None or (self._given_pts is not None and pts <= self._given_pts):
+    def _sampled(self, picture: Picture) -> Iterator[Sample]:
+        if self._given_pts is not None and picture.pts <= self._given_pts:
             return
-        yield from self._stand_ins(pts)
+        yield from self._stand_ins(picture.pts)
         coming = self._schedule.sampled
-        if coming and coming[0][0] == pts:
+        if coming and coming[0][0] == picture.pts:
             coming.popleft()
-            yield self._sample(frame)
+            yield self._sample(picture)
         elif self._n_lost and self._given_pts is None:
-            yield self._sample(frame)  # for a start that was lost
-        self._last_frame = frame
+            yield self._sample(picture)  # for a start that was lost
+        self._last = picture
 
     def _stand_ins(self, before_pts: int) -> Iterator[Sample]:
         """Frames that should have come by now never will; the last decoded one stands in for them."""
@@ -173,18 +158,15 @@ class _Decoding:
         while coming and coming[0][0] < before_pts:
             coming.popleft()
             self._n_lost += 1
-            last = self._last_frame
-            if last is not None and last.pts is not None and (self._given_pts is None or last.pts > self._given_pts):
+            last = self._last
+            if last is not None and (self._given_pts is None or last.pts > self._given_pts):
                 yield self._sample(last)
 
-    def _sample(self, frame: VideoFrame) -> Sample:
-        assert frame.pts is not None
-        self._given_pts = frame.pts
+    def _sample(self, picture: Picture) -> Sample:
+        self._given_pts = picture.pts
         self._n_given += 1
-        self._n_flawed += frame.is_corrupt
-        index = self._builder.index_of(frame.pts)
-        image = picture(frame, self.source.orientation(frame), self._size, self._scaler)
-        return Sample(index, self._time_s(frame.pts), image)
+        self._n_flawed += picture.is_corrupt
+        return Sample(self._builder.index_of(picture.pts), self._time_s(picture.pts), picture.image)
 
     def _time_s(self, pts: int) -> float:
         return float((pts - self._builder.first_pts) * self.source.time_base)
@@ -202,19 +184,12 @@ class _Decoding:
 
     def _losses(self) -> list[str]:
         losses = []
-        if self.source.n_undecodable:
-            where = self.source.damaged_pts
+        n_undecodable, where = self._runs.undecodable
+        if n_undecodable:
             at = "" if where is None else f", the first at {self._time_s(where):.1f} s"
-            losses.append(f"{self.source.n_undecodable} packets are damaged and could not be decoded{at}")
+            losses.append(f"{n_undecodable} packets are damaged and could not be decoded{at}")
         if self._n_lost:
             losses.append(f"{self._n_lost} sampled frames could not be decoded; the nearest ones stand in for them")
         if self._n_flawed:
             losses.append(f"{self._n_flawed} sampled frames show traces of damage")
         return losses
-
-
-def picture(frame: VideoFrame, orientation: Orientation, size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
-    """The frame upright, in RGB, squashed to (width, height) in one pass from whatever format it is stored in."""
-    width, height = orientation.shown_size(*size)
-    small = scaler.reformat(frame, width, height, "rgb24", interpolation=Interpolation.BILINEAR, threads=1)
-    return orientation.apply(np.asarray(small.to_ndarray(), np.uint8))

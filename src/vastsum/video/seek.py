@@ -35,6 +35,12 @@ def packets_from_keyframe(source: Source, timeline: Timeline, frame: int) -> Ite
     yield from source.packets()
 
 
+def can_follow_anything(source: Source, timeline: Timeline, keyframe: int) -> bool:
+    """Whether nothing from this key frame on refers to what is before it in the file, so that it may be left out."""
+    first = next(packets_from_keyframe(source, timeline, keyframe), None)
+    return first is not None and source.refers_to_nothing_before(first)
+
+
 def _find(packets: Iterator[VideoPacket], keyframe_pts: int) -> VideoPacket | None:
     for packet in packets:
         if packet.is_keyframe and packet.pts == keyframe_pts:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import av
 import numpy as np
@@ -23,6 +22,7 @@ from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
 from vastsum.errors import VideoError
+from vastsum.video.closing import Closing
 
 UInt8Array = NDArray[np.uint8]
 VideoPacket: TypeAlias = "Packet[VideoStream]"
@@ -31,10 +31,14 @@ VideoPacket: TypeAlias = "Packet[VideoStream]"
 _NOT_VIDEO_FORMATS = {"image2", "tty", "ico"}
 _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
+_H264_SLICES = range(1, 6)
+_H264_IDR = 5
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
 _MAX_DECODING_THREADS = 16
 _MAX_THREADS_BYTES = 128 * 2**20  # each thread holds a frame of its own
+_MAX_DECODERS_BYTES = 256 * 2**20  # each decoder holds all that later frames may refer to
+_FRAMES_IN_DECODER = 8
 _FAR_S = 60
 _REPAIR = "check that the file plays elsewhere, or copy it again from where it came from"
 
@@ -80,7 +84,7 @@ class Orientation:
         return np.ascontiguousarray(picture)
 
 
-class Source:
+class Source(Closing):
     """A video opened for reading. Use it in a `with` block; it belongs to one thread at a time."""
 
     def __init__(
@@ -121,14 +125,6 @@ class Source:
         except FFmpegError:
             self.container.close()
             raise VideoError(self.path, f"its {self.codec} stream cannot be decoded", _REPAIR) from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self.container.close()
@@ -208,6 +204,23 @@ class Source:
             self._orientation = Orientation.of(frame)
         return self._orientation
 
+    def for_one_thread(self) -> Source:
+        """The same video opened once more, to be decoded in a single thread."""
+        return Source(self.path, threads=1, decoder_options=self._decoder_options)
+
+    @property
+    def n_decoders(self) -> int:
+        """How many decoders of this stream, of one thread each, the machine has cores and we have memory for."""
+        fitting = _MAX_DECODERS_BYTES // (_FRAMES_IN_DECODER * _frame_bytes(self.stream))
+        return min(self._n_cores, _MAX_DECODING_THREADS, max(fitting, 2))
+
+    def refers_to_nothing_before(self, packet: VideoPacket) -> bool:
+        """Whether neither this packet nor any after it refers to one before it; known of h264 in mp4 and its like."""
+        header = self.context.extradata
+        if self.codec != "h264" or not packet.is_keyframe or not header or header[0] != 1:
+            return False
+        return _first_slice_type(packet, n_length_bytes=(header[4] & 3) + 1) == _H264_IDR
+
     def seek(self, pts: int, *, backward: bool = True) -> None:
         """Go to the key frame at or before `pts` (or after it); where the file cannot, go to its start."""
         if self.untimed:
@@ -233,9 +246,25 @@ def _thread_count(n_cores: int, stream: VideoStream) -> int:
     """More threads than cores: one that was handed a frame to skip has nothing to do until its next turn."""
     if n_cores == 1:
         return 1
-    bits = stream.format.padded_bits_per_pixel if stream.format else 24
-    fitting = _MAX_THREADS_BYTES * 8 // max(1, stream.width * stream.height * bits)
+    fitting = _MAX_THREADS_BYTES // _frame_bytes(stream)
     return max(min(n_cores, _MAX_DECODING_THREADS), min(4 * n_cores, _MAX_DECODING_THREADS, fitting))
+
+
+def _frame_bytes(stream: VideoStream) -> int:
+    bits = stream.format.padded_bits_per_pixel if stream.format else 24
+    return max(1, stream.width * stream.height * bits // 8)
+
+
+def _first_slice_type(packet: VideoPacket, n_length_bytes: int) -> int | None:
+    """The type of the first unit that holds a piece of the picture; each unit is preceded by its length."""
+    data = memoryview(packet)
+    at = 0
+    while at + n_length_bytes < len(data):
+        unit_type = data[at + n_length_bytes] & 0x1F
+        if unit_type in _H264_SLICES:
+            return unit_type
+        at += n_length_bytes + int.from_bytes(data[at : at + n_length_bytes], "big")
+    return None
 
 
 def _check_readable(path: Path) -> None:

@@ -9,9 +9,9 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 
 from vastsum.video.probing import first_frame, shown_size
-from vastsum.video.sampling import picture
 from vastsum.video.source import Source, UInt8Array
 from vastsum.video.timeline import TimelineBuilder
+from vastsum.video.upright import picture
 
 
 def grab(

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
 from av.error import BlockingIOError as NothingYetError
 from av.error import EOFError as NoMoreError
 from av.filter import Graph
 from av.video.frame import VideoFrame
+from av.video.reformatter import Interpolation, VideoReformatter
 
-from vastsum.video.source import Orientation, Source
+from vastsum.video.source import Orientation, Source, UInt8Array
 
 _Kind = tuple[int, int, str, Orientation, bool]
+
+
+def picture(frame: VideoFrame, orientation: Orientation, size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
+    """The frame upright, in RGB, squashed to (width, height) in one pass from whatever format it is stored in."""
+    width, height = orientation.shown_size(*size)
+    small = scaler.reformat(frame, width, height, "rgb24", interpolation=Interpolation.BILINEAR, threads=1)
+    return orientation.apply(np.asarray(small.to_ndarray(), np.uint8))
 
 
 def upright(source: Source, frames: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
