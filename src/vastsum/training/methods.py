@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vastsum.data import BenchmarkVideo
 from vastsum.errors import ConfigError
 from vastsum.scorers.a2summ import A2summ
+from vastsum.scorers.ac_sum_gan import AcSumGan
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.csta import Csta
@@ -18,6 +19,7 @@ from vastsum.scorers.maam import Aaam, Maam
 from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
 from vastsum.scorers.sspvs import Sspvs
+from vastsum.scorers.sum_gan import SumGan
 from vastsum.scorers.vasnet import Vasnet
 from vastsum.scorers.vss_net import VssNet
 from vastsum.training.config import ABLATIONS, load_config
@@ -64,6 +66,8 @@ METHODS: dict[str, Entry] = {
     "sspvs": Entry("SSPVS", Sspvs, note="without its text and its pretraining"),
     "dmasum": Entry("DMASum", lambda _: Dmasum(), note="from its abstract, and without its meta learning"),
     "vss-net": Entry("VSS-Net", lambda _: VssNet(), note="from its abstract: its full text was not at hand"),
+    "sum-gan": Entry("SUM-GAN", lambda _: SumGan(), note="unsupervised"),
+    "ac-sum-gan": Entry("AC-SUM-GAN", lambda _: AcSumGan(), note="unsupervised"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 

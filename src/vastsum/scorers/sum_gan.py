@@ -1,0 +1,114 @@
+"""SUM-GAN: pick the frames from which the video can be made anew so well that a discriminator is fooled.
+
+B. Mahasseni, M. Lam, S. Todorovic, "Unsupervised Video Summarization with Adversarial LSTM Networks", CVPR 2017.
+
+It sees no annotation. Three losses take turns: selector and encoder make the reconstruction close (in the
+discriminator's eyes), the code normal and the summary short; the decoder makes it close and believed; the discriminator
+tells originals from what was made of the summary and of picks weighed at random. Departures: features are halved in
+width by a linear layer and all LSTMs have that width, as in the implementations people use (the paper's have up to
+2048); the decoder is fed nothing; encoder and decoder are not trained beforehand; all parts learn at one rate, where
+the paper's discriminator learns ten times slower. The number of epochs is also from those implementations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from vastsum.scorers.adversarial import (
+    Decoder,
+    Discriminator,
+    Encoder,
+    Sampler,
+    Selector,
+    off_length,
+    prior_divergence,
+)
+from vastsum.scorers.batch import Batch
+from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.noise import Uniform
+from vastsum.scorers.recipe import Recipe
+
+
+class Play(NamedTuple):
+    """What the parts of the network did in training."""
+
+    code_mean: Tensor  # (B, layers, d)
+    code_log_variance: Tensor
+    distance: Tensor  # (B,) squared, of the original and the one made anew, as the discriminator sees them
+    original: Tensor  # (B,) logits of being an original: of the original itself,
+    summary: Tensor  # of what was made of the summary,
+    random: Tensor  # and of what was made of picks weighed at random
+
+
+class SumGanOutput(NamedTuple):
+    scores: Tensor  # (B, T)
+    play: Play | None  # in training
+
+
+class SumGan(LearnedMethod):
+    recipe = Recipe(
+        epochs=50,
+        batch_size=1,
+        learning_rate=1e-4,
+        weight_decay=0.0,
+        optimizer="adam",
+        gradient_clip=5.0,
+        schedule="constant",
+    )
+    stackable = False
+    phases = {  # noqa: RUF012
+        "summarizer": ("compress.", "selector.", "encoder."),
+        "decoder": ("decoder.",),
+        "discriminator": ("discriminator.",),
+    }
+    LENGTH = 0.3  # the share of the video to select
+
+    def build(self, feature_width: int) -> nn.Module:
+        return SumGanNetwork(feature_width)
+
+    def losses(self, output: SumGanOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        play = output.play
+        assert play is not None, "losses are asked for in training"
+        believed = F.logsigmoid(-play.summary) + F.logsigmoid(-play.random)  # log(1 − D): falls as D is fooled
+        if moment.phase == "summarizer":
+            prior = prior_divergence(play.code_mean, play.code_log_variance)
+            length = off_length(output.scores, batch.mask, self.LENGTH)
+            return {"total": play.distance + prior + length, "distance": play.distance, "prior": prior}
+        if moment.phase == "decoder":
+            return {"total": play.distance + believed, "fooling": believed}
+        caught = -F.logsigmoid(play.original) - believed
+        return {"total": caught, "discrimination": caught}
+
+    def importance(self, output: SumGanOutput, batch: Batch) -> Tensor:  # noqa: ARG002
+        return output.scores
+
+
+class SumGanNetwork(nn.Module):
+    def __init__(self, feature_width: int) -> None:
+        super().__init__()
+        width = feature_width // 2
+        self.compress = nn.Linear(feature_width, width)
+        self.selector, self.encoder, self.decoder = Selector(width), Encoder(width), Decoder(width)
+        self.discriminator = Discriminator(width)
+        self.summary_code, self.random_code, self.random_scores = Sampler(), Sampler(), Uniform()
+
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> SumGanOutput:  # noqa: ARG002
+        x = self.compress(features)  # (B, T, d)
+        scores = self.selector(x, mask)  # (B, T)
+        if not self.training:
+            return SumGanOutput(scores, None)
+        seen, original = self.discriminator(x, mask)
+        mean, log_variance, made = self.remade(x, scores, mask, self.summary_code)
+        seen_made, summary = self.discriminator(made, mask)
+        *_, noise = self.remade(x, self.random_scores(scores.shape), mask, self.random_code)
+        random = self.discriminator(noise, mask)[1]
+        distance = ((seen - seen_made) ** 2).sum(dim=1)
+        return SumGanOutput(scores, Play(mean, log_variance, distance, original, summary, random))
+
+    def remade(self, x: Tensor, scores: Tensor, mask: Tensor, sampler: Sampler) -> tuple[Tensor, Tensor, Tensor]:
+        """The code's mean and logarithm of variance, and the video made of x weighed by scores."""
+        mean, log_variance, cell = self.encoder(x * scores.unsqueeze(-1), mask)
+        return mean, log_variance, self.decoder(sampler(mean, log_variance), cell, mask)

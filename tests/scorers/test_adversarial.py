@@ -1,0 +1,98 @@
+"""Networks that play against each other treat a padded video, in training too, as if it were alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vastsum.data import Dataset
+from vastsum.scorers.ac_sum_gan import AcSumGan, fragment_means, fragments
+from vastsum.scorers.adversarial import reversed_in_time
+from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.sum_gan import SumGan
+from vastsum.training.batches import VideoTensors, pad
+from vastsum.training.loop import Member, Trainer
+
+METHODS = [SumGan(), AcSumGan()]
+
+
+def test_a_video_is_reversed_within_its_length() -> None:
+    x = torch.tensor([[1, 2, 3, 0], [4, 5, 6, 7]]).unsqueeze(-1)
+    mask = torch.tensor([[True, True, True, False], [True] * 4])
+    assert reversed_in_time(x, mask).squeeze(-1).tolist() == [[3, 2, 1, 0], [7, 6, 5, 4]]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_padding_changes_no_loss(method: LearnedMethod, tvsum: Dataset) -> None:
+    torch.manual_seed(0)
+    videos = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))
+    short, long = VideoTensors.of(videos[0]), VideoTensors.of(videos[-1])
+    network = method.build(short.features.shape[1])
+    for phase in method.phases:
+        moment = Moment(0, [], phase)
+        with torch.no_grad():
+            alone, padded = (
+                method.losses(network(*method.inputs(batch)), batch, moment)
+                for batch in (pad([short]), pad([short, long]))
+            )
+        for name, values in alone.items():
+            np.testing.assert_allclose(padded[name][0], values[0], rtol=1e-4, atol=1e-5, err_msg=f"{phase} {name}")
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_every_parameter_is_trained_in_some_phase(method: LearnedMethod, tvsum: Dataset) -> None:
+    video = VideoTensors.of(next(iter(tvsum.videos.values())))
+    network = method.build(video.features.shape[1])
+    moved = set()
+    for phase, prefixes in method.phases.items():
+        network.zero_grad()
+        batch = pad([video])
+        method.losses(network(*method.inputs(batch)), batch, Moment(0, [], phase))["total"].sum().backward()
+        moved |= {
+            name
+            for name, weight in network.named_parameters()
+            if name.startswith(prefixes) and weight.grad is not None and bool(weight.grad.any())
+        }
+    still = {name for name, _ in network.named_parameters()} - moved
+    assert still <= {"decoder.recurrent.lstm.weight_ih_l0"}, "the decoder is fed nothing; all else learns"
+
+
+def test_the_selector_learns_how_long_a_summary_should_be(tvsum: Dataset) -> None:
+    torch.set_num_threads(1)
+    video = min(tvsum.videos.values(), key=lambda video: len(video.segments.picks))
+    method = SumGan()
+    method.recipe = replace(method.recipe, epochs=20, learning_rate=5e-3)
+    trainer = Trainer(method, [Member((video,), seed=0)])
+
+    def off() -> float:
+        scores = method.scorer(trainer.network(), "tvsum").predict(video.features, video.segments).mean
+        return abs(float(scores.mean()) - method.LENGTH)
+
+    before = off()
+    for epoch in range(method.recipe.epochs):
+        trainer.train_epoch(epoch)
+    assert off() < 0.5 * before
+
+
+@given(st.integers(1, 200), st.integers(0, 30))
+def test_fragments_share_a_video_evenly(n_picks: int, n_padded: int) -> None:
+    mask = torch.arange(n_picks + n_padded)[None] < n_picks
+    fragment = fragments(mask)
+    sizes = torch.bincount(fragment[0, :n_picks], minlength=60)
+    assert sizes.max() - sizes.min() <= 1
+    scores = torch.rand(1, n_picks + n_padded)
+    means, occupied = fragment_means(scores, fragment, mask)
+    assert torch.equal(occupied[0], sizes > 0)
+    for number in range(60):
+        own = scores[0, :n_picks][fragment[0, :n_picks] == number]
+        assert means[0, number].item() == pytest.approx(own.mean().item() if len(own) else 0.0, abs=1e-6)
+
+
+def test_rewards_to_come_are_discounted() -> None:
+    returns = AcSumGan().returns(torch.tensor([[1.0, 0.0, 2.0]]))
+    np.testing.assert_allclose(returns, [[1 + 0.99**2 * 2, 0.99 * 2, 2]], rtol=1e-6)
