@@ -15,6 +15,7 @@ from vastsum.scorers.base import Scorer
 from vastsum.scorers.csta import Csta
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
+from vastsum.scorers.summdiff import Summdiff
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.methods import METHODS
@@ -24,6 +25,7 @@ UNSUPERVISED = ["sum-gan", "ac-sum-gan"]  # these see no annotation, so they owe
 DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ"]  # these learn which picks are keyshots, not how important each pick is
 SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
     "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
+    "summdiff": {"epochs": 30, "learning_rate": 1e-3},
     "a2summ": {"epochs": 40, "learning_rate": 5e-4},
 }
 UNDROPPED = ["a2summ"]  # these drop so much that seven videos drown in the noise
@@ -34,8 +36,11 @@ def method_of(name: str) -> LearnedMethod:
     learn = METHODS[name].learn
     assert learn is not None
     method = learn("tvsum")
+    # Whole, these networks take a second a video.
     if isinstance(method, Csta):
-        method.thinner = 16  # the whole network takes seconds a video
+        method.thinner = 16
+    if isinstance(method, Summdiff):
+        method.width = 64
     short: dict[str, Any] = {"epochs": 15, "batch_size": 2, "learning_rate": 2e-3} | SLOW.get(name, {})
     if name in UNSUPERVISED:
         short["epochs"] = 2  # enough to see that nothing breaks

@@ -16,7 +16,10 @@ def masked_softmax(logits: Tensor, allowed: Tensor) -> Tensor:
 
 
 class Attention(nn.Module):
-    """Multi-head scaled dot-product attention of x (B, T, d) to itself, or to a context (B, S, d)."""
+    """Multi-head scaled dot-product attention of x (B, T, d) to itself, or to a context (B, S, d).
+
+    What is mixed is what was attended to, unless other values (B, S, d) are given.
+    """
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0, bias: bool = True) -> None:
         super().__init__()
@@ -25,12 +28,13 @@ class Attention(nn.Module):
         self.dropout = Dropout(dropout)
         self.out = nn.Linear(width, width, bias=bias)
 
-    def forward(self, x: Tensor, mask: Tensor, context: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, context: Tensor | None = None, values: Tensor | None = None) -> Tensor:
         """`mask` (B, S) is true at the real places of what is attended to."""
         context = x if context is None else context
+        values = context if values is None else values
         q, k, v = (
             layer(given).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer, given in ((self.query, x), (self.key, context), (self.value, context))
+            for layer, given in ((self.query, x), (self.key, context), (self.value, values))
         )  # (B, H, T or S, d/H)
         logits = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])  # (B, H, T, S)
         weights = self.dropout(masked_softmax(logits, mask[:, None, None, :]))

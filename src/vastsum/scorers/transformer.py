@@ -31,9 +31,15 @@ class EncoderLayer(nn.Module):
         )
         self.ffn_norm = nn.LayerNorm(width)
 
-    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor, positions: Tensor | None = None) -> Tensor:
+        """`positions` (B, T, d) take part in who attends to whom, not in what is mixed."""
         if self.pre_norm:
-            x = x + self.attention_dropout(self.attention(self.attention_norm(x), mask))
+            x = x + self._attend(self.attention_norm(x), mask, positions)
             return x + self.ffn(self.ffn_norm(x))
-        x = self.attention_norm(x + self.attention_dropout(self.attention(x, mask)))
+        x = self.attention_norm(x + self._attend(x, mask, positions))
         return self.ffn_norm(x + self.ffn(x))
+
+    def _attend(self, x: Tensor, mask: Tensor, positions: Tensor | None) -> Tensor:
+        placed = x if positions is None else x + positions
+        mixed: Tensor = self.attention_dropout(self.attention(placed, mask, values=x))
+        return mixed

@@ -20,6 +20,7 @@ from vastsum.scorers.pgl_sum import PglSum
 from vastsum.scorers.ridge import choose_ridge
 from vastsum.scorers.sspvs import Sspvs
 from vastsum.scorers.sum_gan import SumGan
+from vastsum.scorers.summdiff import Summdiff
 from vastsum.scorers.vasnet import Vasnet
 from vastsum.scorers.vss_net import VssNet
 from vastsum.training.config import ABLATIONS, load_config
@@ -60,6 +61,7 @@ METHODS: dict[str, Entry] = {
     "dsnet-ab": Entry("DSNet-AB", lambda _: AnchorBased()),
     "dsnet-af": Entry("DSNet-AF", lambda _: AnchorFree()),
     "csta": Entry("CSTA", lambda _: Csta(), note="without ImageNet weights"),
+    "summdiff": Entry("SummDiff", Summdiff),
     "a2summ": Entry("A2Summ", A2summ, note="visual only: the benchmark has no text"),
     "maam": Entry("MAAM", lambda _: Maam(), note="from what it is cited for: its full text was not at hand"),
     "aaam": Entry("AAAM", lambda _: Aaam(), note="from what it is cited for: its full text was not at hand"),
