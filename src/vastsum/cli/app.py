@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vastsum import __version__
-from vastsum.cli import check, evaluate, export, models, prepare, serve, summarize, synth, train
+from vastsum.cli import benchmark, check, evaluate, export, models, prepare, serve, summarize, synth, train
 from vastsum.cli.console import errors, shown
 from vastsum.errors import VastsumError
 
@@ -23,6 +23,7 @@ app.command()(summarize.summarize)
 app.command()(serve.serve)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(benchmark.benchmark)
 app.command()(export.export)
 app.command()(check.check)
 app.command()(synth.synth)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from vastsum.cli.console import errors, results
 from vastsum.cli.inputs import find_videos
+from vastsum.cli.progress import counting
 from vastsum.errors import OutputError
 
 if TYPE_CHECKING:
@@ -40,14 +40,7 @@ def prepare(
     if output.exists() and not overwrite:
         raise OutputError(output, "exists already", "add --overwrite or choose another -o")
     found = find_videos(videos)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=errors, transient=True) as progress:
+    with counting(transient=True) as progress:
         all_videos = progress.add_task("videos", total=len(found))
         current = progress.add_task("loading models", total=None)
         from vastsum.data import prepare as room

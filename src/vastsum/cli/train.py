@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from vastsum.cli.console import errors, results
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
+from vastsum.cli.progress import counting
 from vastsum.data import load_dataset, load_splits
 from vastsum.errors import ConfigError, MissingExtraError
 from vastsum.training import load_config
@@ -66,14 +66,7 @@ def train(
     run = open_run(output, benchmark, folds, protocol.value, seeds, chosen, resume=resume)
 
     n_epochs = chosen.training.epochs
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=errors) as progress:
+    with counting() as progress:
         done = {job: n_epochs if run.is_finished(job) else 0 for job in run.jobs}
         bar = progress.add_task("training", total=n_epochs * len(done), completed=sum(done.values()))
 

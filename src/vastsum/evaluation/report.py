@@ -21,7 +21,7 @@ from vastsum.scorers.ridge import RidgeScorer
 from vastsum.training.checkpoints import load_scorer
 from vastsum.training.protocols import MEANING
 from vastsum.training.runs import Run
-from vastsum.types import Prediction
+from vastsum.types import Kind, Prediction
 
 METRICS = (
     "tau", "rho", "score_tau", "score_rho", "f1",
@@ -188,13 +188,16 @@ def _score(
 ) -> Iterator[VideoResult]:
     for video in videos:
         prediction = scorer.predict(video.features, video.segments)
-        agreed = agreement(prediction, video, dataset.kind)
-        metrics = {
-            **_numbers(agreed),
-            **asdict(calibration(prediction, video, dataset.kind)),
-            **asdict(robustness(prediction, video.segments)),
-        }
-        yield VideoResult(video.name, split, seed, metrics, agreed.undefined, prediction)
+        metrics, undefined = measure(prediction, video, dataset.kind)
+        yield VideoResult(video.name, split, seed, metrics, undefined, prediction)
+
+
+def measure(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> tuple[dict[str, float | None], int]:
+    """Every metric of one prediction, and how many correlations were undefined. A method that claims no uncertainty
+    (its deviation is zero everywhere) is not held to any."""
+    agreed = agreement(prediction, video, kind)
+    trust = asdict(calibration(prediction, video, kind)) if prediction.std.any() else {}
+    return {**_numbers(agreed), **trust, **asdict(robustness(prediction, video.segments))}, agreed.undefined
 
 
 def _references(

@@ -73,15 +73,17 @@ class Trainer:
         """The weights (K, …) whose predictions count: the moving average where one is kept."""
         return self.average if self.recipe.weight_average and self._n_averaged else self.weights
 
-    def network(self, member: int = 0, weights: Weights | None = None) -> nn.Module:
-        """A network of its own with the evaluated weights of one member, or with others of the same shapes."""
-        weights = self.evaluated if weights is None else weights
+    def snapshot(self) -> Weights:
+        """A copy of all that predictions depend on, (K, …)."""
+        return {name: tensor.detach().clone() for name, tensor in (self.evaluated | self.buffers).items()}
+
+    def network(self, member: int = 0, snapshot: Weights | None = None) -> nn.Module:
+        """A network of its own with the evaluated weights of one member, now or at the time of a snapshot."""
+        tensors = self.evaluated | self.buffers if snapshot is None else snapshot
         network = deepcopy(self.skeleton)
         with torch.no_grad():
-            for name, parameter in network.named_parameters():
-                parameter.copy_(weights[name][member])
-            for name, buffer in network.named_buffers():
-                buffer.copy_(self.buffers[name][member])
+            for name, own in (*network.named_parameters(), *network.named_buffers()):
+                own.copy_(tensors[name][member])
         return network.eval()
 
     def train_epoch(self, epoch: int) -> list[Log]:

@@ -13,12 +13,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-import multiprocessing
-import os
-import threading
-import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -36,6 +32,7 @@ from vastsum.training.config import Config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import Parts, Protocol, parts_of
 from vastsum.training.vastsum import VastsumMethod
+from vastsum.training.workers import CONTEXT, worker_pool
 from vastsum.types import FloatArray, Kind
 
 Judge = Callable[[FloatArray, BenchmarkVideo, Kind], tuple[float, float]]
@@ -148,14 +145,8 @@ def train_run(
         for job in waiting:
             train_job(run, dataset, job, judge, report, device)
         return
-    context = multiprocessing.get_context("spawn")
-    news = context.SimpleQueue()
-    with ProcessPoolExecutor(
-        min(workers, len(waiting)),
-        mp_context=context,
-        initializer=_start_worker,
-        initargs=(run, dataset, judge, news, os.getpid()),
-    ) as pool:
+    news = CONTEXT.SimpleQueue()
+    with worker_pool(min(workers, len(waiting)), _start_worker, run, dataset, judge, news) as pool:
         pending = {pool.submit(_work, job) for job in waiting}
         try:
             while pending:
@@ -172,16 +163,8 @@ def train_run(
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(run: Run, dataset: Dataset, judge: Judge, news: Any, parent: int) -> None:
+def _start_worker(run: Run, dataset: Dataset, judge: Judge, news: Any) -> None:
     _worker.update(run=run, dataset=dataset, judge=judge, news=news)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-
-
-def _leave_with(parent: int) -> None:
-    """A killed command leaves its workers orphaned; they must not train on beside whoever resumes the run."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
 
 
 def _work(job: Job) -> None:

@@ -1,0 +1,104 @@
+"""vastsum benchmark"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from vastsum.cli.console import results
+from vastsum.cli.options import SplitsFile
+from vastsum.cli.progress import counting
+from vastsum.data import load_dataset, load_splits
+from vastsum.errors import ConfigError, MissingExtraError
+from vastsum.training.protocols import MEANING, Protocol
+
+N_SHOWN = 7  # columns
+
+if TYPE_CHECKING:
+    from vastsum.evaluation.bench import tables
+
+
+def benchmark(
+    data: Annotated[list[Path], typer.Argument(help="Benchmark files (HDF5).", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bench.")],
+    methods: Annotated[str, typer.Option(help="all, or names with commas between them.")] = "all",
+    protocol: Annotated[str, typer.Option(help="Any of 5fcv, tvt, last, with commas between them.")] = "5fcv,tvt,last",
+    splits: SplitsFile = None,
+    seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 5,
+    ablations: Annotated[bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum.")] = False,
+    max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes. [default: one a core]", min=1)] = None,
+    together: Annotated[
+        int | None, typer.Option(help="Trainings in one program. [default: 5 on CPU, 50 on a GPU]", min=1)
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
+) -> None:
+    """Train and compare all methods under the same splits, features and budget; write tables and pictures."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("torch", "train") from error
+    from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
+    from vastsum.evaluation.bench.tables import write_tables
+    from vastsum.evaluation.bench.work import work
+    from vastsum.training.methods import ABLATED, METHODS
+
+    if device != "cpu" and not torch.cuda.is_available():
+        raise ConfigError("--device", f"'{device}' is not there", "use cpu")
+    names = list(METHODS) if methods == "all" else _listed(methods)
+    datasets = [load_dataset(path) for path in data]
+    plan = Plan(
+        folder=output,
+        benchmarks=tuple(Benchmark(dataset, load_splits(dataset, splits)) for dataset in datasets),
+        methods=tuple([*names, *ABLATED] if ablations else names),
+        protocols=_protocols(protocol),
+        n_seeds=seeds,
+        max_epochs=max_epochs,
+    )
+    open_plan(plan, resume=resume)
+    waiting = sum(not plan.is_done(task) for task in plan.all_tasks())
+    with counting() as progress:
+        bar = progress.add_task("training", total=waiting)
+
+        def report(name: str, done: float) -> None:
+            progress.update(bar, advance=done, description=name)
+
+        work(
+            plan,
+            report,
+            workers=workers or os.cpu_count() or 1,
+            device=device,
+            together=together or (5 if device == "cpu" else 50),
+        )
+        progress.update(bar, description="tables")
+        made = write_tables(plan)
+    shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
+    for table in shown:
+        _show(table)
+    for note in dict.fromkeys(note for table in shown for note in table.notes):
+        results.print(f"· {note}", style="dim", markup=False)
+    results.print(f"tables, pictures and every number: {output}")
+
+
+def _listed(text: str) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _protocols(text: str) -> tuple[Protocol, ...]:
+    asked = _listed(text)
+    if not asked or not set(asked) <= set(MEANING):
+        raise ConfigError("--protocol", f"'{text}' is not known", f"name some of {', '.join(MEANING)}")
+    return tuple(protocol for protocol in MEANING if protocol in asked)
+
+
+def _show(table: tables.Table) -> None:
+    """Agreement, as much as fits a terminal; costs are in the files."""
+    shown = Table(*table.columns[:N_SHOWN], box=None, title=table.title, title_justify="left")
+    for row in table.rows:
+        shown.add_row(*row[:N_SHOWN])
+    results.print(shown)

@@ -1,0 +1,70 @@
+"""Judging predictions takes longer than making them; many are judged at once, by as many processes as there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from vastsum.data import BenchmarkVideo
+from vastsum.evaluation.bench.plan import Benchmark
+from vastsum.evaluation.metrics import judge
+from vastsum.evaluation.report import measure
+from vastsum.training.workers import worker_pool
+from vastsum.types import FloatArray, Kind, Prediction
+
+Measured = tuple[dict[str, float | None], int]
+
+_CHUNK = 8
+
+
+class Judges:
+    """Judges predictions for the videos of one benchmark; with one worker, in this process."""
+
+    def __init__(self, benchmark: Benchmark, n_workers: int = 1) -> None:
+        self.kind: Kind = benchmark.dataset.kind
+        # What people said is enough to judge by; features would only be carried about.
+        nothing = np.zeros((0, 0), np.float32)
+        self._videos = {name: replace(video, features=nothing) for name, video in benchmark.dataset.videos.items()}
+        self._pool: ProcessPoolExecutor | None = None
+        if n_workers > 1:
+            self._pool = worker_pool(n_workers, _start, self.kind, self._videos)
+
+    def __enter__(self) -> Judges:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def judge(self, predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> list[tuple[float, float]]:
+        """τ and ρ of each."""
+        if self._pool is None:
+            return [judge(importance, video, self.kind) for importance, video in predicted]
+        named = [(importance, video.name) for importance, video in predicted]
+        return list(self._pool.map(_judge, named, chunksize=_CHUNK))
+
+    def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
+        """Every metric of each."""
+        if self._pool is None:
+            return [measure(prediction, video, self.kind) for prediction, video in predicted]
+        named = [(prediction, video.name) for prediction, video in predicted]
+        return list(self._pool.map(_measure, named, chunksize=_CHUNK))
+
+
+_own: dict[str, Any] = {}  # what a worker process judges by; set once by _start
+
+
+def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> None:
+    _own.update(kind=kind, videos=videos)
+
+
+def _judge(named: tuple[FloatArray, str]) -> tuple[float, float]:
+    return judge(named[0], _own["videos"][named[1]], _own["kind"])
+
+
+def _measure(named: tuple[Prediction, str]) -> Measured:
+    return measure(named[0], _own["videos"][named[1]], _own["kind"])

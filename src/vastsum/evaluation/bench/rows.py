@@ -1,0 +1,135 @@
+"""From the files of a bench to rows: each method under each protocol, and the references on the same splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from vastsum.evaluation.bench.plan import Benchmark, Plan
+from vastsum.evaluation.published import Published, published
+from vastsum.evaluation.report import Row, VideoResult, reference_rows
+from vastsum.training.methods import entry_of
+from vastsum.training.protocols import MEANING, Protocol
+
+N_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Interval:
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def is_real(self) -> bool:
+        """As a difference: zero is outside."""
+        return self.low > 0 or self.high < 0
+
+
+@dataclass
+class MethodRow:
+    """One method on one file: a `Row` a protocol, what was published, and why numbers are missing where they are."""
+
+    name: str
+    title: str
+    note: str = ""
+    missing: str = ""
+    rows: dict[Protocol, Row] = field(default_factory=dict)
+    published: dict[Protocol, Published] = field(default_factory=dict)
+    n_parameters: int | None = None
+    n_seeds: int = 0
+    is_reference: bool = False
+
+
+def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
+    """The references first, then the methods in the plan's order."""
+    return [*_reference_rows(plan, benchmark), *(_method_row(plan, benchmark, method) for method in plan.methods)]
+
+
+def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
+    entry = entry_of(method)
+    row = MethodRow(method, entry.title, entry.note, entry.missing)
+    row.published = _published(plan, benchmark, method)
+    failures: list[str] = []
+    n_undone = 0
+    seeds: set[int] = set()
+    for task in plan.tasks(benchmark, method):
+        result = plan.result(task)
+        if result is None:
+            n_undone += 1
+        elif "failed" in result:
+            failures.append(result["failed"])
+        else:
+            seeds.add(task.seed)
+            row.n_parameters = result.get("n_parameters")
+            for protocol in plan.protocols:
+                into = row.rows.setdefault(protocol, Row(entry.title, protocol, MEANING[protocol]))
+                into.results += _results(result, protocol)
+    row.rows = {protocol: found for protocol, found in row.rows.items() if found.results}
+    row.n_seeds = len(seeds)
+    if failures:
+        row.missing = f"failed: {failures[0]}"
+    elif n_undone and not row.missing:
+        row.missing = f"{n_undone} trainings are still to be done"
+    return row
+
+
+def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
+    return [
+        VideoResult(
+            video,
+            result["split"],
+            result["seed"],
+            {name: value for name, value in metrics.items() if name != "undefined"},
+            metrics["undefined"],
+        )
+        for video, metrics in result["videos"].get(protocol, {}).items()
+    ]
+
+
+def _reference_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
+    tests = [split.test for split in benchmark.splits.splits]
+    found = []
+    for row in reference_rows(benchmark.dataset, tests, []):
+        reference = MethodRow(row.method.lower().replace(" ", "-"), row.method, row.meaning, is_reference=True)
+        reference.rows = dict.fromkeys(plan.protocols, row)
+        reference.n_seeds = len({result.seed for result in row.results})
+        reference.published = _published(plan, benchmark, reference.name)
+        found.append(reference)
+    return found
+
+
+def _published(plan: Plan, benchmark: Benchmark, method: str) -> dict[Protocol, Published]:
+    """Nothing is quoted beside results on other videos than those it was published for."""
+    if not benchmark.is_standard:
+        return {}
+    found = {protocol: published(method, benchmark.dataset.kind, protocol) for protocol in plan.protocols}
+    return {protocol: quoted for protocol, quoted in found.items() if quoted is not None}
+
+
+def by_video(row: Row, metric: str = "tau") -> dict[tuple[int, str], float]:
+    """The mean over seeds for each test video of each split."""
+    values: dict[tuple[int, str], list[float]] = {}
+    for result in row.results:
+        value = result.metrics.get(metric)
+        if value is not None:
+            values.setdefault((result.split, result.video), []).append(value)
+    return {key: float(np.mean(value)) for key, value in values.items()}
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """Bootstrap over videos: the mean and its central 95 %. The same resamples every time, so that it is paired."""
+    array = np.asarray(values)
+    drawn = np.random.default_rng(0).integers(0, len(array), (N_RESAMPLES, len(array)))
+    low, high = np.quantile(array[drawn].mean(axis=1), [0.025, 0.975])
+    return Interval(float(array.mean()), float(low), float(high))
+
+
+def difference(one: Row, other: Row, metric: str = "tau") -> Interval | None:
+    """How much higher `one` is than `other`, over the videos that both were tested on."""
+    ours, theirs = by_video(one, metric), by_video(other, metric)
+    shared = sorted(ours.keys() & theirs.keys())
+    return interval([ours[key] - theirs[key] for key in shared]) if shared else None

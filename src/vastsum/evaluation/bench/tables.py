@@ -1,0 +1,199 @@
+"""The tables of a bench: Markdown for people, CSV for programs, LaTeX for papers, and a picture beside each."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vastsum.evaluation.bench.cost import Cost, costs
+from vastsum.evaluation.bench.picture import picture
+from vastsum.evaluation.bench.plan import Benchmark, Plan
+from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, interval, method_rows
+from vastsum.evaluation.published import PER_SPLIT
+from vastsum.files import write_text
+from vastsum.training.protocols import MEANING, Protocol
+
+NOTHING = "—"
+ROOF = "mean-annotator"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Plain text cells; `name` becomes part of file names."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        aligned = ["---", *["---:"] * (len(self.columns) - 1)]
+        lines = [f"## {self.title}", "", *(_line(cells) for cells in (self.columns, aligned, *self.rows))]
+        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)]).rstrip() + "\n"
+
+    def csv(self) -> str:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
+        return text.getvalue()
+
+    def latex(self) -> str:
+        body = [" & ".join(map(_latex, cells)) + r" \\" for cells in (self.columns, *self.rows)]
+        return "\n".join(
+            [
+                f"% {self.title}",
+                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+                r"\toprule",
+                body[0],
+                r"\midrule",
+                *body[1:],
+                r"\bottomrule",
+                r"\end{tabular}",
+                *(f"% {note}" for note in self.notes),
+                "",
+            ]
+        )
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _latex(text: str) -> str:
+    signs = {"τ": r"$\tau$", "ρ": r"$\rho$", "±": r"$\pm$", "—": "---", "−": "$-$", "Δ": r"$\Delta$", "σ": r"$\sigma$",
+             "λ": r"$\lambda$", "≥": r"$\geq$", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}  # fmt: skip
+    return "".join(signs.get(sign, sign) for sign in text)
+
+
+def write_tables(plan: Plan) -> list[Table]:
+    """Everything under DIR/tables, made anew from whatever trainings are done."""
+    folder = plan.folder / "tables"
+    tables = []
+    for benchmark in plan.benchmarks:
+        rows = method_rows(plan, benchmark)
+        for protocol in plan.protocols:
+            table = main_table(plan, benchmark, protocol, rows)
+            tables.append(table)
+            write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
+        tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
+    for table in tables:
+        write_text(folder / f"{table.name}.csv", table.csv())
+        write_text(folder / f"{table.name}.tex", table.latex())
+    write_text(folder / "tables.md", "\n".join(table.markdown() for table in tables))
+    return tables
+
+
+def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Sequence[MethodRow]) -> Table:
+    """Agreement under one protocol, beside what was published and what each method costs."""
+    columns = ("method", "seeds", "τ", "ρ", "F1", "published τ / ρ", "our gap in τ",
+               "parameters", "multiply-adds", "ms a video")  # fmt: skip
+    price = costs(plan, benchmark)
+    lines = [_main_row(row, protocol, price.get(row.name)) for row in rows]
+    quoted = any(protocol in row.published for row in rows)
+    notes = [
+        f"{protocol}: {MEANING[protocol]}; ± is the standard deviation over seeds",
+        *(["published numbers are quoted from the paper; features and code are not ours"] if quoted else []),
+        "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread",
+        *(f"{row.title}: {note}" for row in rows for note in (row.note, row.missing) if note),
+        *_epoch_note(plan),
+    ]
+    return Table(f"{benchmark.name}.{protocol}", f"{benchmark.name}, {protocol}", columns, tuple(lines), tuple(notes))
+
+
+def _epoch_note(plan: Plan) -> list[str]:
+    if plan.max_epochs is None:
+        return []
+    return [f"no method was trained for more than {plan.max_epochs} epochs, whatever its paper says"]
+
+
+def _main_row(row: MethodRow, protocol: Protocol, price: Cost | None) -> tuple[str, ...]:
+    quoted = row.published.get(protocol)
+    found = row.rows.get(protocol)
+    cells = found.summary() if found else {}
+    gap = f"{cells['tau']['mean'] - quoted.tau:+.3f}".replace("-", "−") if quoted and found else NOTHING
+    return (
+        row.title,
+        str(row.n_seeds) if row.n_seeds else NOTHING,
+        *(_cell(cells.get(metric), spread=metric != "f1") for metric in ("tau", "rho", "f1")),
+        f"{quoted.tau:.3f} / {quoted.rho:.3f}" if quoted else NOTHING,
+        gap,
+        _count(price.n_parameters) if price and price.n_parameters else NOTHING,
+        _count(price.multiply_adds) if price and price.multiply_adds else NOTHING,
+        f"{price.milliseconds:.1f}" if price else NOTHING,
+    )
+
+
+def _cell(cell: dict[str, float] | None, *, spread: bool) -> str:
+    if cell is None:
+        return NOTHING
+    around = f" ± {cell['std_over_seeds']:.3f}" if spread and cell["std_over_seeds"] else ""
+    return f"{cell['mean']:.3f}{around}".replace("-", "−")
+
+
+def _count(number: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return f"{number:.0f}"
+
+
+def split_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
+    """The paper's Table III for every method: τ split by split."""
+    n_splits = len(benchmark.splits.splits)
+    lines = []
+    for row in rows:
+        for protocol, found in row.rows.items():
+            if row.is_reference and protocol != plan.protocols[0]:
+                continue
+            values = by_video(found)
+            means = [_mean([value for (split, _), value in values.items() if split == k]) for k in range(n_splits)]
+            name = NOTHING if row.is_reference else protocol
+            lines.append((row.title, name, *(f"{mean:.3f}".replace("-", "−") for mean in means)))
+    quoted = PER_SPLIT[benchmark.dataset.kind]
+    if benchmark.is_standard:
+        lines.append(("VASTSum, published", "5fcv", *(f"{split.tau:.3f}" for split in quoted)))
+    columns = ("method", "protocol", *(f"split {k}" for k in range(n_splits)))
+    return Table(f"{benchmark.name}.splits", f"{benchmark.name}, τ split by split", columns, tuple(lines))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def difference_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
+    """Which differences are real: paired bootstrap over videos, against the ridge and against VASTSum."""
+    others = {row.name: row for row in rows}
+    lines = []
+    for protocol in plan.protocols:
+        for row in rows:
+            if protocol not in row.rows or row.name == ROOF:
+                continue
+            cells = [_against(row, others.get(other), protocol) for other in ("ridge", "vastsum")]
+            lines.append((row.title, protocol, *cells))
+    notes = (
+        "Δτ with its central 95 % over 2000 resamples of the test videos, paired by video; * where zero is outside",
+        "this says what other videos might change, not other training sets: the five splits are given",
+    )
+    columns = ("method", "protocol", "over ridge", "over VASTSum")
+    return Table(f"{benchmark.name}.differences", f"{benchmark.name}, differences in τ", columns, tuple(lines), notes)
+
+
+def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol) -> str:
+    if other is None or other is row or protocol not in other.rows:
+        return NOTHING
+    found = difference(row.rows[protocol], other.rows[protocol])
+    if found is None:
+        return NOTHING
+    star = " *" if found.is_real else ""
+    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{star}".replace("-", "−")
+
+
+def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
+    points = [
+        (row.title, interval(list(by_video(row.rows[protocol]).values())), row.is_reference)
+        for row in rows
+        if protocol in row.rows
+    ]
+    return picture(f"{title}: τ and its 95 % over videos", points)

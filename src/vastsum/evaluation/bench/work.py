@@ -1,0 +1,197 @@
+"""Doing what a bench's plan says: train, score, write one file a training; a failure is a result too."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+
+from vastsum import __version__
+from vastsum.data import BenchmarkVideo
+from vastsum.evaluation.bench.judges import Judges
+from vastsum.evaluation.bench.plan import Benchmark, Plan, Task
+from vastsum.files import write_json
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.learned import LearnedMethod
+from vastsum.training.loop import Member
+from vastsum.training.methods import Entry, entry_of
+from vastsum.training.population import Assignment, groups, train_together
+from vastsum.training.workers import CONTEXT, worker_pool
+
+Report = Callable[[str, float], None]
+"""Told as work goes on: which method on which file, and how many trainings' worth was done since the last time."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Trainings of one method on one file that run as one program."""
+
+    benchmark: str
+    tasks: tuple[Task, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.tasks[0].method} on {self.benchmark}"
+
+
+def work(plan: Plan, report: Report, *, workers: int, device: str, together: int) -> None:
+    """Do all tasks that are not done. On CPU `workers` groups train side by side; a GPU has one program at a time, and
+    the workers judge."""
+    waiting = list(_groups(plan, together))
+    if device == "cpu" and workers > 1 and len(waiting) > 1:
+        _work_side_by_side(plan, waiting, report, workers)
+        return
+    for benchmark in plan.benchmarks:
+        own = [group for group in waiting if group.benchmark == benchmark.name]
+        if own:
+            with Judges(benchmark, workers if device != "cpu" else 1) as judges:
+                for group in own:
+                    do_group(plan, group, judges, report, device)
+
+
+def _groups(plan: Plan, together: int) -> Iterator[Group]:
+    for benchmark in plan.benchmarks:
+        for method in plan.methods:
+            for regime in plan.regimes:
+                tasks = [
+                    task for task in plan.tasks(benchmark, method) if task.regime == regime and not plan.is_done(task)
+                ]
+                yield from _split_up(plan, benchmark, method, tasks, together)
+
+
+def _split_up(plan: Plan, benchmark: Benchmark, method: str, tasks: Sequence[Task], together: int) -> Iterator[Group]:
+    entry = entry_of(method)
+    if entry.learn is None:
+        yield from (Group(benchmark.name, (task,)) for task in tasks)
+        return
+    learned = _learned(plan, entry, benchmark)
+    assignments = [_assignment(benchmark, task) for task in tasks]
+    for indices in groups(learned, assignments, together):
+        yield Group(benchmark.name, tuple(tasks[index] for index in indices))
+
+
+def _work_side_by_side(plan: Plan, waiting: Sequence[Group], report: Report, workers: int) -> None:
+    news = CONTEXT.SimpleQueue()
+    with worker_pool(min(workers, len(waiting)), _start_worker, plan, news) as pool:
+        pending = {pool.submit(_work, group) for group in waiting}
+        try:
+            while pending:
+                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                while not news.empty():
+                    report(*news.get())
+                for future in finished:
+                    future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
+
+
+def _start_worker(plan: Plan, news: Any) -> None:
+    torch.set_num_threads(1)
+    _worker.update(plan=plan, news=news)
+
+
+def _work(group: Group) -> None:
+    plan: Plan = _worker["plan"]
+    with Judges(_benchmark(plan, group)) as judges:
+        do_group(plan, group, judges, lambda *news: _worker["news"].put(news), "cpu")
+
+
+def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
+    """Train and score a group; what goes wrong is written down in place of its results."""
+    started = time.perf_counter()
+    try:
+        results = _results(plan, group, judges, report, device)
+    except Exception as error:  # whatever a method does, the bench goes on
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        results = [{"failed": reason, "traceback": traceback.format_exc()} for _ in group.tasks]
+        report(group.name, len(group.tasks))
+    seconds = (time.perf_counter() - started) / len(group.tasks)
+    for task, result in zip(group.tasks, results, strict=True):
+        head = {"format": 1, "vastsum": __version__, **asdict(task), "device": device, "seconds": seconds}
+        write_json(task.path(plan.folder), head | result)
+
+
+def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
+    entry, benchmark = entry_of(group.tasks[0].method), _benchmark(plan, group)
+    if entry.fit is not None:
+        fitted = [_fitted(entry, benchmark, task, judges) for task in group.tasks]
+        report(group.name, len(group.tasks))
+        return fitted
+    method = _learned(plan, entry, benchmark)
+
+    def epoch_done(_: int) -> None:
+        report(group.name, len(group.tasks) / method.recipe.epochs)
+
+    assignments = [_assignment(benchmark, task) for task in group.tasks]
+    trained = train_together(method, benchmark.dataset.kind, assignments, judges.judge, epoch_done, device)
+    return [
+        {
+            "recipe": asdict(method.recipe),
+            "n_parameters": outcome.n_parameters,
+            "chosen_epoch": outcome.chosen_epoch,
+            "watched_tau": [round(tau, 6) for tau in outcome.watched_tau],
+            "videos": _scored(
+                benchmark,
+                task,
+                {"tvt": outcome.best} if task.regime == "tvt" else {"5fcv": outcome.best, "last": outcome.last},
+                judges,
+            ),
+        }
+        for task, outcome in zip(group.tasks, trained, strict=True)
+    ]
+
+
+def _fitted(entry: Entry, benchmark: Benchmark, task: Task, judges: Judges) -> dict[str, Any]:
+    """A closed form has no epoch to choose: the same prediction stands under every protocol."""
+    assert entry.fit is not None
+    scorer = entry.fit([benchmark.dataset.videos[name] for name in benchmark.parts(task).train])
+    protocols = ("tvt",) if task.regime == "tvt" else ("5fcv", "last")
+    scored = _scored(benchmark, task, {protocols[0]: scorer}, judges)[protocols[0]]
+    return {"videos": dict.fromkeys(protocols, scored)}
+
+
+def _scored(
+    benchmark: Benchmark, task: Task, scorers: dict[str, Scorer], judges: Judges
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """{protocol: {video: metrics}} on the test videos."""
+    videos = _videos(benchmark, benchmark.parts(task).test)
+    scored: dict[str, dict[str, dict[str, Any]]] = {}
+    for protocol, scorer in scorers.items():
+        predicted = [(scorer.predict(video.features, video.segments), video) for video in videos]
+        measured = judges.measure(predicted)
+        scored[protocol] = {
+            video.name: {**metrics, "undefined": undefined}
+            for video, (metrics, undefined) in zip(videos, measured, strict=True)
+        }
+    return scored
+
+
+def _learned(plan: Plan, entry: Entry, benchmark: Benchmark) -> LearnedMethod:
+    """The method with its own recipe, but for a cap on its epochs where the plan has one."""
+    assert entry.learn is not None
+    method = entry.learn(benchmark.dataset.kind)
+    if plan.max_epochs is not None and method.recipe.epochs > plan.max_epochs:
+        method.recipe = replace(method.recipe, epochs=plan.max_epochs)
+    return method
+
+
+def _assignment(benchmark: Benchmark, task: Task) -> Assignment:
+    parts = benchmark.parts(task)
+    return Assignment(Member(_videos(benchmark, parts.train), task.seed), _videos(benchmark, parts.watched))
+
+
+def _videos(benchmark: Benchmark, names: Sequence[str]) -> tuple[BenchmarkVideo, ...]:
+    return tuple(benchmark.dataset.videos[name] for name in names)
+
+
+def _benchmark(plan: Plan, group: Group) -> Benchmark:
+    return next(benchmark for benchmark in plan.benchmarks if benchmark.name == group.benchmark)

@@ -1,0 +1,104 @@
+"""Train a method for many splits and seeds, as few programs as it allows, and keep what each protocol asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from vastsum.data import BenchmarkVideo
+from vastsum.scorers.base import Scorer
+from vastsum.scorers.learned import LearnedMethod
+from vastsum.training.loop import Member, Trainer, Weights
+from vastsum.types import FloatArray, Kind
+
+Judge = Callable[[Sequence[tuple[FloatArray, BenchmarkVideo]]], Sequence[tuple[float, float]]]
+"""τ and ρ of each predicted importance, for all at once."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What one member trains on, and which videos choose its epoch."""
+
+    member: Member
+    watched: tuple[BenchmarkVideo, ...]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """`best` is the epoch with the highest τ on the watched videos, `last` the final one."""
+
+    best: Scorer
+    last: Scorer
+    chosen_epoch: int
+    watched_tau: list[float]  # after every epoch
+    n_parameters: int
+
+
+def groups(method: LearnedMethod, assignments: Sequence[Assignment], at_most: int) -> Iterator[list[int]]:
+    """Which assignments train together: those that take equally many steps, `at_most` at a time."""
+    by_steps: dict[int, list[int]] = {}
+    for index, assignment in enumerate(assignments):
+        by_steps.setdefault(Trainer.n_steps(method, assignment.member), []).append(index)
+    size = at_most if method.stackable else 1
+    for together in by_steps.values():
+        yield from (together[first : first + size] for first in range(0, len(together), size))
+
+
+def train_together(
+    method: LearnedMethod,
+    kind: Kind,
+    assignments: Sequence[Assignment],
+    judge: Judge,
+    report: Callable[[int], None] = lambda _: None,
+    device: str = "cpu",
+) -> list[Trained]:
+    """`report` is told after every epoch how many are done."""
+    trainer = Trainer(method, [assignment.member for assignment in assignments], device)
+    best = trainer.snapshot()
+    highest = np.full(len(assignments), -np.inf)
+    chosen = np.zeros(len(assignments), int)
+    taus: list[FloatArray] = []
+    for epoch in range(method.recipe.epochs):
+        trainer.train_epoch(epoch)
+        taus.append(_watched_tau(trainer, assignments, judge))
+        better = taus[-1] > highest
+        highest, chosen = np.where(better, taus[-1], highest), np.where(better, epoch + 1, chosen)
+        _keep(best, trainer.evaluated | trainer.buffers, better)
+        report(epoch + 1)
+    n_parameters = sum(weight[0].numel() for weight in trainer.weights.values())
+    return [
+        Trained(
+            best=method.scorer(trainer.network(n, best), kind),
+            last=method.scorer(trainer.network(n), kind),
+            chosen_epoch=int(chosen[n]),
+            watched_tau=[float(tau[n]) for tau in taus],
+            n_parameters=n_parameters,
+        )
+        for n in range(len(assignments))
+    ]
+
+
+def _watched_tau(trainer: Trainer, assignments: Sequence[Assignment], judge: Judge) -> FloatArray:
+    """Mean τ (K,) of each member on its watched videos, scored one of every member at a time."""
+    predicted: list[tuple[FloatArray, BenchmarkVideo]] = []
+    owners: list[int] = []
+    for turn in range(max(len(assignment.watched) for assignment in assignments)):
+        videos = [assignment.watched[min(turn, len(assignment.watched) - 1)] for assignment in assignments]
+        for owner, (scores, video) in enumerate(zip(trainer.importance(videos), videos, strict=True)):
+            if turn < len(assignments[owner].watched):
+                predicted.append((scores, video))
+                owners.append(owner)
+    taus = np.array([tau for tau, _ in judge(predicted)])
+    return np.bincount(owners, taus) / np.bincount(owners)
+
+
+@torch.no_grad()
+def _keep(best: Weights, now: Weights, better: np.ndarray) -> None:
+    """Take over what is now for the members who have become better."""
+    members = torch.from_numpy(np.flatnonzero(better))
+    for name, tensor in best.items():
+        where = members.to(tensor.device)
+        tensor[where] = now[name][where]
