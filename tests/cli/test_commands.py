@@ -42,9 +42,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory, synthetic_files: dict[str,
 
 def test_synth_check_train_evaluate(trained: Path, synthetic_files: dict[str, Path], tmp_path: Path) -> None:
     """The two commands of the README, and what they print."""
-    numbers = tmp_path / "numbers.json"
-    result = vastsum("evaluate", trained, synthetic_files["tvsum"], "--json", numbers)
+    numbers, page = tmp_path / "numbers.json", tmp_path / "page.html"
+    result = vastsum("evaluate", trained, synthetic_files["tvsum"], "--json", numbers, "--html", page)
     assert result.returncode == 0, result.stderr
+    assert "VASTSum \\u00b7 5fcv" in page.read_text()
     for word in ("VASTSum", "5fcv", "last", "Ridge", "Random", "Human", "Mean annotator", "chosen on the test videos"):
         assert word in result.stdout
     content = json.loads(numbers.read_text())

@@ -19,11 +19,15 @@ def evaluate(
     ],
     data: Data,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write every per-video number here.")] = None,
+    html_file: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with tables, curves and plots here.")
+    ] = None,
     dataset: KindOption = None,
     scores: Scores = None,
 ) -> None:
     """Measure a run or checkpoint: agreement with people, calibration, stability, and the rows to read it beside."""
     from vastsum.cli.tables import evaluation_table
+    from vastsum.evaluation.page import Section, write_page
     from vastsum.evaluation.report import evaluate_checkpoint, evaluate_run
     from vastsum.training.runs import load_run
 
@@ -35,4 +39,6 @@ def evaluate(
         report = evaluate_checkpoint(trained, benchmark)
     if json_file is not None:
         write_json(json_file, report.to_dict())
+    if html_file is not None:
+        write_page([Section.of(report, benchmark)], html_file, title=f"{trained.name} on {report.data_name}")
     results.print(*evaluation_table(report), sep="\n", soft_wrap=True)
