@@ -118,7 +118,8 @@ class ExportBody(BaseModel):
 
 
 class OutlineBody(BaseModel):
-    """Of the video; `budget` is what was asked for, as a share of it, and `thumbnails_s` when its pictures are from."""
+    """Of the video; `budget` is what was asked for, as a share of it, `thumbnails_s` when its pictures are from, and
+    `cover` which of them is nearest to what matters most."""
 
     duration_s: float
     width: int
@@ -127,6 +128,7 @@ class OutlineBody(BaseModel):
     n_segments: int
     budget: float
     thumbnails_s: list[float]
+    cover: int
 
 
 class JobBody(BaseModel):

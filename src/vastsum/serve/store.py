@@ -64,6 +64,7 @@ class Outline:
     n_segments: int
     budget: float  # as it was asked for, as a share of the video
     thumbnails_s: tuple[float, ...]  # times of the pictures that were taken
+    cover: int  # the one nearest to what matters most
 
 
 @dataclass

@@ -19,9 +19,12 @@ import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from vastsum.errors import VastsumError, VideoError
+
+if TYPE_CHECKING:
+    from vastsum.summary import Summary
 
 WHOLE = "whole.json"  # the summary with its segments as they were found, for any budget to be chosen from
 THUMBNAILS = "thumbnails"
@@ -75,6 +78,7 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
             "n_segments": len(summary.with_budget(1.0).segments),
             "budget": summary.budget.fraction,
             "thumbnails_s": times_s,
+            "cover": _nearest(times_s, summary),
         },
         "notes": list(summary.timeline.warnings if summary.timeline else ()),
     }
@@ -141,6 +145,12 @@ def _take_thumbnails(video: Path, duration_s: float, folder: Path) -> list[float
     shutil.rmtree(folder, ignore_errors=True)
     part.replace(folder)
     return times_s
+
+
+def _nearest(times_s: list[float], summary: Summary) -> int:
+    """The picture nearest to the most important pick."""
+    (best_s,) = summary.times_s(summary.picks[[summary.importance.argmax()]])
+    return min(range(len(times_s)), key=lambda k: abs(times_s[k] - best_s), default=0)
 
 
 def _described(error: Exception) -> dict[str, str]:
