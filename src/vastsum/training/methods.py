@@ -70,6 +70,8 @@ METHODS: dict[str, Entry] = {
     "vss-net": Entry("VSS-Net", lambda _: VssNet(), note="from its abstract: its full text was not at hand"),
     "sum-gan": Entry("SUM-GAN", lambda _: SumGan(), note="unsupervised"),
     "ac-sum-gan": Entry("AC-SUM-GAN", lambda _: AcSumGan(), note="unsupervised"),
+    "clip-it": Entry("CLIP-It", missing="it reads text, and benchmark files hold no text features"),
+    "iptnet": Entry("iPTNet", missing="it learns to find moments told in words beside it, from data that is not here"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 
