@@ -25,7 +25,7 @@ UNSUPERVISED = ["sum-gan", "ac-sum-gan"]  # these see no annotation, so they owe
 DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ"]  # these learn which picks are keyshots, not how important each pick is
 SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
     "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
-    "summdiff": {"epochs": 30, "learning_rate": 1e-3},
+    "summdiff": {"epochs": 30, "learning_rate": 1e-3, "videos_at_once": 2},
     "a2summ": {"epochs": 40, "learning_rate": 5e-4},
 }
 UNDROPPED = ["a2summ"]  # these drop so much that seven videos drown in the noise
