@@ -38,7 +38,7 @@ from vastsum.training.vastsum import VastsumMethod
 
 SETTINGS = [
     "network.feature_width=1280", "network.offset=0.5", "network.temperature=0.15",
-    "network.width=128", "network.dropout=0.4", "network.input_dropout=0.7", "training.weight_average=0.9",
+    "network.input_dropout=0.9",
 ]  # fmt: skip
 N_FOLDS = 5
 METRICS = ("tau", "rho", "f1", "coverage_90", "std_correlation", "jaccard")

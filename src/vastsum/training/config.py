@@ -41,7 +41,8 @@ class Config:
 RECIPES: dict[Kind, dict[str, Any]] = {
     "tvsum": {},
     "summe": {
-        "network.layers": 2,
+        "network.width": 128,
+        "network.layers": 4,
         "network.kernel_size": 5,
         "network.latent_width": 8,
         "network.dropout": 0.3,
@@ -49,6 +50,7 @@ RECIPES: dict[Kind, dict[str, Any]] = {
         "loss.softmin_temperature": 0.1,
         "loss.rank_weight": 0.3,
         "loss.rank_margin": 0.3,
+        "loss.stability_weight": 0.01,
         "loss.kl_weight": 1e-2,
         "training.epochs": 40,
         "training.weight_decay": 1e-2,
