@@ -140,6 +140,47 @@ def test_edits_by_hand_give_what_python_gives_for_them(workbench: Any) -> None:
         assert_same_choice(answer, summary.with_budget(budget, keep=keep, leave_out=leave_out))
 
 
+RANDOM_EDITS = """([summary, starts, seed]) => {
+  let state = seed;
+  const random = () => { state = (state * 48271) % 2147483647; return state / 2147483647; };
+  const draft = new vastsum.Draft(summary, starts);
+  for (let n = 0; n < 25; n++) {
+    const k = Math.floor(random() * draft.summary.segments.length);
+    const what = random();
+    if (what < 0.4) draft.toggle(k);
+    else if (what < 0.65) draft.moveBoundary(k, Math.floor(random() * summary.video.n_frames));
+    else if (what < 0.85) draft.setBudget(random() < 0.3 ? 0.003 : 0.01 + 0.4 * random());
+    else if (what < 0.95) draft.undo();
+    else draft.edits = JSON.parse(JSON.stringify(draft.edits));
+  }
+  const again = new vastsum.Draft(summary, starts);
+  again.edits = draft.edits;
+  for (const _ of draft.estimateStability());
+  return { summary: draft.summary, edits: draft.edits, again: again.summary };
+}"""
+
+
+def test_whatever_is_edited_python_reads_it_and_agrees(workbench: Any) -> None:
+    rng = np.random.default_rng(3)
+    for seed in range(1, 61):
+        summary = random_summary(rng)
+        answer = workbench.evaluate(RANDOM_EDITS, [summary.to_dict(), starts_as_found(summary), seed])
+        edited, edits = Summary.from_dict(answer["summary"]), answer["edits"]
+        assert choice(Summary.from_dict(answer["again"])) == choice(edited)
+
+        starts = edits["starts"] or starts_as_found(summary)
+        held = {starts.index(frame): wanted for frame, wanted in edits["held"]}
+        keep, leave_out = ([k for k, wanted in held.items() if wanted is one] for one in (True, False))
+        expected = summary.with_starts(starts).with_budget(edits["budget"], keep=keep, leave_out=leave_out)
+        assert choice(edited) == choice(expected)
+        by_hand = [s.stability for s in edited.segments if s.start_frame in dict(edits["held"])]
+        assert by_hand == [1.0] * len(by_hand)
+
+
+def choice(summary: Summary) -> list[tuple[int, bool]]:
+    return [(segment.start_frame, segment.selected) for segment in summary.segments]
+
+
 def test_stability_is_estimated_as_python_estimates_it(workbench: Any) -> None:
     rng = np.random.default_rng(2)
     for _ in range(10):
@@ -189,10 +230,6 @@ def shown_summary(page: Any) -> Summary:
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Download summary.json").click()
     return Summary.load(waiting.value.path())
-
-
-def choice(summary: Summary) -> list[tuple[int, bool]]:
-    return [(segment.start_frame, segment.selected) for segment in summary.segments]
 
 
 def in_timeline(page: Any, expression: str) -> Any:
@@ -311,6 +348,20 @@ def test_a_boundary_is_dragged_and_a_click_seeks(browser: Any, film: Path, repor
         assert choice(shown_summary(page))[7] == (was[0], not was[1])
 
 
+def test_details_are_shown_where_the_pointer_is(browser: Any, film: Path, report: Path) -> None:
+    segment = film_summary(film).segments[7]
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        page.get_by_role("slider", name="Timeline").scroll_into_view_if_needed()
+        page.mouse.move(*point_in_lane(page, 30.0))
+        tip = page.locator("vastsum-timeline .tip")
+        text = tip.inner_text()
+        for part in ("0:30.0", "chosen", " % stable", f"{segment.importance:.2f} ±"):
+            assert part in text
+        assert tip.locator("img").evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+        page.mouse.move(5, 5)
+        assert not tip.is_visible()
+
+
 def test_zoom_and_pan(browser: Any, report: Path) -> None:
     with opened(browser, report.as_uri(), **DESKTOP) as page:
         timeline = page.get_by_role("slider", name="Timeline")
@@ -360,6 +411,27 @@ def test_edits_by_touch(browser: Any, report: Path) -> None:
         assert shown_summary(page).segments[0].selected
         page.get_by_role("button", name="Take out the segment at 0:00.0").tap()
         assert not shown_summary(page).segments[0].selected
+
+
+def test_two_fingers_zoom(browser: Any, report: Path) -> None:
+    with opened(browser, report.as_uri(), **PHONE) as page:
+        page.get_by_role("slider", name="Timeline").scroll_into_view_if_needed()
+        (left, y), (right, _) = point_in_lane(page, 13.0), point_in_lane(page, 39.0)
+        fingers = page.context.new_cdp_session(page)
+
+        def touch(kind: str, *places: float) -> None:
+            points = [{"x": x, "y": y - 90, "id": n} for n, x in enumerate(places)]
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        middle = (left + right) / 2
+        touch("touchStart", middle - 20, middle + 20)
+        for apart in (25, 30, 35, 40):
+            touch("touchMove", middle - apart, middle + apart)
+        touch("touchEnd")
+        frame = page.locator("vastsum-timeline .window")
+        assert frame.is_visible()
+        share = frame.bounding_box()["width"] / page.locator("vastsum-timeline .overview").bounding_box()["width"]
+        assert share == pytest.approx(0.5, abs=0.1)  # fingers twice as far apart: half as much is shown
 
 
 def test_everything_has_a_name_and_enough_contrast(browser: Any, report: Path) -> None:

@@ -4,7 +4,7 @@
   const { element, timecode, length, percent } = vastsum;
   const CLOSE = 0.8; // below this stability a choice is a close call
   const MAX_CALLS = 12, MAX_SCENES = 200, MAX_CHIPS = 12;
-  const TICKS = [5, 10, 15, 20, 30, 40, 50];
+  const TICKS = [5, 10, 20, 30, 40, 50];
   const REST_MS = 60;
 
   const data = JSON.parse(document.getElementById("data").textContent);
