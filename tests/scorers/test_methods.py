@@ -12,34 +12,37 @@ import torch
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.evaluation.metrics import agreement
 from vastsum.scorers.base import Scorer
+from vastsum.scorers.clip_it import ClipIt
 from vastsum.scorers.csta import Csta
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.summdiff import Summdiff
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.training.loop import Member, Trainer
-from vastsum.training.methods import METHODS
+from vastsum.training.methods import GIVEN, METHODS, entry_of
 
-LEARNED = [name for name, entry in METHODS.items() if entry.learn is not None]
+LEARNED = [name for name, entry in (METHODS | GIVEN).items() if entry.learn is not None]
 UNSUPERVISED = ["sum-gan", "ac-sum-gan"]  # these see no annotation, so they owe no agreement with it
-DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ"]  # these learn which picks are keyshots, not how important each pick is
+# These learn which picks are keyshots, not how important each pick is.
+DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ", "clip-it:text"]
 SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
     "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
     "summdiff": {"epochs": 30, "learning_rate": 1e-3, "videos_at_once": 2},
     "a2summ": {"epochs": 40, "learning_rate": 5e-4},
+    "clip-it:text": {"learning_rate": 1e-3},
 }
 UNDROPPED = ["a2summ"]  # these drop so much that seven videos drown in the noise
 
 
 def method_of(name: str) -> LearnedMethod:
     """The method with a recipe for nine short videos: published ones take hundreds of epochs of small steps."""
-    learn = METHODS[name].learn
+    learn = entry_of(name).learn
     assert learn is not None
     method = learn("tvsum")
     # Whole, these networks take a second a video.
     if isinstance(method, Csta):
         method.thinner = 16
-    if isinstance(method, Summdiff):
+    if isinstance(method, Summdiff | ClipIt):
         method.width = 64
     short: dict[str, Any] = {"epochs": 15, "batch_size": 2, "learning_rate": 2e-3} | SLOW.get(name, {})
     if name in UNSUPERVISED:

@@ -10,6 +10,7 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.a2summ import A2summ
 from vastsum.scorers.ac_sum_gan import AcSumGan
 from vastsum.scorers.base import Scorer
+from vastsum.scorers.clip_it import ClipIt
 from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.csta import Csta
 from vastsum.scorers.dmasum import Dmasum
@@ -70,7 +71,9 @@ METHODS: dict[str, Entry] = {
     "vss-net": Entry("VSS-Net", lambda _: VssNet(), note="from its abstract: its full text was not at hand"),
     "sum-gan": Entry("SUM-GAN", lambda _: SumGan(), note="unsupervised"),
     "ac-sum-gan": Entry("AC-SUM-GAN", lambda _: AcSumGan(), note="unsupervised"),
-    "clip-it": Entry("CLIP-It", missing="it reads text, and benchmark files hold no text features"),
+    "clip-it": Entry(
+        "CLIP-It", missing="it reads text, which benchmark files lack; clip-it:text runs on features with text"
+    ),
     "iptnet": Entry("iPTNet", missing="it learns to find moments told in words beside it, from data that is not here"),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
@@ -79,9 +82,14 @@ ABLATED: dict[str, Entry] = {
     f"vastsum:{name}": Entry(f"VASTSum, {name.replace('-', ' ')}", _vastsum(name)) for name in ABLATIONS
 }
 
+GIVEN: dict[str, Entry] = {
+    "clip-it:text": Entry("CLIP-It", lambda _: ClipIt(), note="features hold each frame's embedding and its caption's"),
+}
+"""For files that hold more than frames: run only where asked for by name."""
+
 
 def entry_of(name: str) -> Entry:
-    known = METHODS | ABLATED
+    known = METHODS | ABLATED | GIVEN
     if name not in known:
         raise ConfigError("--methods", f"'{name}' is not known", f"choose among {', '.join(METHODS)}")
     return known[name]
