@@ -16,7 +16,7 @@ from typing import Any
 
 STATIC = Path(__file__).parent
 TIMELINE_STYLES = ("theme.css", "timeline.css")
-TIMELINE_SCRIPTS = ("theme.js", "common.js", "knapsack.js", "draft.js", "timeline.js")
+TIMELINE_SCRIPTS = ("theme.js", "common.js", "knapsack.js", "draft.js", "painter.js", "timeline.js")
 
 
 def self_contained(*, title: str, body: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:

@@ -46,6 +46,17 @@
     timeOf(frame) { return this.#clock.timeOf(frame); }
     frameAt(time_s) { return this.#clock.frameAt(time_s); }
 
+    /** The segment on screen at a time: the last that starts at or before it, to a rounding error. */
+    indexAt(time_s) {
+      const { segments } = this.summary;
+      let low = 0, high = segments.length;
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if (segments[middle].start_s <= time_s + 1e-4) low = middle; else high = middle;
+      }
+      return low;
+    }
+
     /** true or false where a person decided about this segment, else undefined. */
     heldAt(k) { return this.#held.get(this.#starts[this.#originOf(k)]); }
 

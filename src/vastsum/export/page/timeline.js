@@ -1,6 +1,6 @@
 /* <vastsum-timeline>: a summary to look at, to play and to change.
 
-   A page needs theme.css, timeline.css and, in this order, common.js, knapsack.js, draft.js and timeline.js: plain scripts
+   A page needs theme.css, timeline.css and, in this order, common.js, knapsack.js, draft.js, painter.js, timeline.js: plain scripts
    without modules, so that they can be inlined into one file or served under a strict content-security policy
    (no inline script, no inline style). Everything lives on the global object `vastsum`.
 
@@ -38,7 +38,7 @@
    falls on a pixel is. */
 "use strict";
 (function (vastsum) {
-  const { element, timecode, length, percent, firstAtLeast } = vastsum;
+  const { element, timecode, length, percent } = vastsum;
 
   const KEYS = [
     ["Space", "play or pause"], ["P", "play the summary"], ["← →", "one second back or on (Shift: ten)"],
@@ -46,12 +46,9 @@
     ["I", "let the segment start here"], ["O", "let the segment end here"], ["+ −", "zoom in or out"], ["0", "show all"],
     ["Ctrl Z", "undo"],
   ];
-  const TIME_STEPS_S = [0.04, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
   const INTO_FRAME_S = 0.002; // the video is put a little into a frame, where rounding cannot show the one before
   const MIN_SPAN_S = 0.5; // as far as one can zoom in
   const CLICK_REACH_PX = 4, EDGE_REACH_PX = 6, TOUCH_REACH_PX = 16;
-  const THINNEST_PX = 0.35; // to be seen, and yet not to make twelve per cent look like fifty
-  const SHADES = 21;
   const ESTIMATE_AFTER_MS = 120, SLICE_MS = 8;
 
   const ICONS = {
@@ -77,28 +74,31 @@
     time_s = 0;
     current = 0;
     isPlayingSummary = false;
-    #video = null; #thumbnails = []; #images = new Map(); #parts = null; #colours = null;
-    #from_s = 0; #to_s = 1; // what is shown
-    #pickTimes = null; #extent = [0, 1];
-    #layout = null; #pointers = new Map(); #drag = null; #hovered = null;
-    #drawing = false; #overviewDrawn = []; #estimate = 0; #watching = null;
+    #parts = null; #video = null; #watching = null; #letGo = null;
+    #view = new vastsum.View(); #painter = null; #isDrawing = false;
+    #pointers = new Map(); #drag = null; #hovered = null;
+    #estimate = 0; // which turn of estimating stability is under way
 
     connectedCallback() {
-      if (this.#parts) return;
-      this.#build();
-      new ResizeObserver(() => this.#draw()).observe(this);
-      const recolour = () => { this.#colours = null; this.#draw(); };
-      matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-      new MutationObserver(recolour).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+      if (!this.#parts) this.#build();
+      const recolour = () => { this.#painter.forgetColours(); this.#draw(); };
+      const size = new ResizeObserver(() => this.#draw());
+      const theme = new MutationObserver(recolour);
+      const system = matchMedia("(prefers-color-scheme: dark)");
+      size.observe(this);
+      theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+      system.addEventListener("change", recolour);
+      this.#watch(this.#video);
+      this.#letGo = () => { size.disconnect(); theme.disconnect(); system.removeEventListener("change", recolour); this.#watching.abort(); };
     }
+
+    disconnectedCallback() { this.#letGo(); }
 
     load({ summary, thumbnails = [], video = null, starts, edits }) {
       this.draft = new vastsum.Draft(summary, starts);
       if (edits) this.draft.edits = edits;
-      this.#thumbnails = thumbnails;
-      this.#pickTimes = Float64Array.from(summary.picks, (pick) => this.draft.timeOf(pick));
-      this.#extent = importanceExtent(summary);
-      [this.#from_s, this.#to_s] = [0, summary.video.duration_s];
+      this.#painter.load(this.draft, thumbnails);
+      [this.#view.from_s, this.#view.span_s] = [0, summary.video.duration_s];
       this.time_s = 0;
       this.current = Math.max(this.summary.segments.findIndex((segment) => segment.selected), 0);
       this.#watch(video);
@@ -161,18 +161,15 @@
 
     pause() { this.#video?.pause(); }
 
-    zoom(factor, about_s = this.#isShown(this.time_s) ? this.time_s : (this.#from_s + this.#to_s) / 2) {
-      const span = Math.min(Math.max((this.#to_s - this.#from_s) / factor, MIN_SPAN_S), this.duration_s);
-      const share = (about_s - this.#from_s) / (this.#to_s - this.#from_s);
+    zoom(factor, about_s = this.#view.shows(this.time_s) ? this.time_s : this.#view.middle_s) {
+      const span = Math.min(Math.max(this.#view.span_s / factor, MIN_SPAN_S), this.duration_s);
+      const share = (about_s - this.#view.from_s) / this.#view.span_s;
       this.#show(about_s - share * span, span);
     }
 
     showAll() { this.#show(0, this.duration_s); }
 
-    thumbnailAt(time_s) {
-      const thumbnail = nearest(this.#thumbnails, time_s);
-      return thumbnail ? thumbnail.src : null;
-    }
+    thumbnailAt(time_s) { return this.#painter.thumbnailAt(time_s); }
 
     // ---- parts ----
 
@@ -183,9 +180,9 @@
       const playhead = element("div", { className: "playhead" });
       const tip = element("div", { className: "tip", hidden: true, "aria-hidden": "true" });
       const stage = element("div", { className: "stage", tabIndex: 0, role: "slider", ariaLabel: "Timeline" }, picture, playhead);
-      const wholeCanvas = element("canvas", { "aria-hidden": "true" });
+      const whole = element("canvas", { "aria-hidden": "true" });
       const window_ = element("div", { className: "window" });
-      const overview = element("div", { className: "overview", "aria-hidden": "true" }, wholeCanvas, window_);
+      const overview = element("div", { className: "overview", "aria-hidden": "true" }, whole, window_);
       const clock = element("span", { className: "clock" });
       const play = button("play", "Play or pause (Space)", () => this.#playOrPause());
       const highlights = element("button", { type: "button", className: "main", title: "Play only what is chosen (P)",
@@ -205,14 +202,15 @@
         mark("of-chosen", "chosen: unsure to firm"), mark("of-left-out", "left out: unsure to firm"));
       this.replaceChildren(stage, overview, tip, legend, tools,
         element("div", { className: "current" }, facts, flip), keys, said);
-      this.#parts = { picture, playhead, tip, stage, wholeCanvas, window: window_, overview, clock, play, highlights, undo, facts, flip, said };
+      this.#parts = { playhead, tip, stage, window: window_, overview, clock, play, highlights, undo, facts, flip, said };
+      this.#painter = new vastsum.Painter({ host: this, view: this.#view, picture, whole, onPicture: () => this.#draw() });
 
       stage.addEventListener("keydown", (event) => this.#onKey(event));
       stage.addEventListener("pointerdown", (event) => this.#onDown(event));
       stage.addEventListener("pointermove", (event) => this.#onMove(event));
       for (const end of ["pointerup", "pointercancel"]) stage.addEventListener(end, (event) => this.#onUp(event));
       stage.addEventListener("pointerleave", () => this.#hover(null));
-      stage.addEventListener("dblclick", (event) => this.toggle(this.#indexAt(this.#timeAt(event))));
+      stage.addEventListener("dblclick", (event) => this.toggle(this.draft.indexAt(this.#timeAt(event))));
       stage.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
       overview.addEventListener("pointerdown", (event) => { overview.setPointerCapture(event.pointerId); this.#panTo(event); });
       overview.addEventListener("pointermove", (event) => { if (event.buttons) this.#panTo(event); });
@@ -260,9 +258,9 @@
         else { this.isPlayingSummary = false; this.pause(); }
       }
       if (!this.#video.paused) {
-        const span = this.#to_s - this.#from_s;
-        if (!this.#isShown(this.time_s)) this.#show(this.time_s - 0.1 * span, span);
-        const k = this.#indexAt(this.time_s);
+        const span = this.#view.span_s;
+        if (!this.#view.shows(this.time_s)) this.#show(this.time_s - 0.1 * span, span);
+        const k = this.draft.indexAt(this.time_s);
         if (k !== this.current) this.select(k);
       }
       this.#placePlayhead();
@@ -271,7 +269,7 @@
     #goTo(time_s) {
       this.time_s = Math.min(Math.max(time_s, 0), this.duration_s);
       if (this.#video) this.#video.currentTime = Math.min(this.time_s + INTO_FRAME_S, this.duration_s);
-      if (!this.#isShown(this.time_s)) this.#show(this.time_s - (this.#to_s - this.#from_s) / 2, this.#to_s - this.#from_s);
+      if (!this.#view.shows(this.time_s)) this.#show(this.time_s - this.#view.span_s / 2, this.#view.span_s);
       this.#placePlayhead();
     }
 
@@ -285,8 +283,8 @@
       if (this.#pointers.size === 2) return void (this.#drag = { kind: "pinch", apart: this.#apart() });
       const k = this.#edgeAt(event);
       const y = this.#at(event).y;
-      const kind = k > 0 ? "edge" : y < this.#layout.curve.top ? "scrub" : "pan";
-      this.#drag = { kind, x: event.clientX, moved: false, from_s: this.#from_s, k, frame: this.summary.segments[k]?.start_frame };
+      const kind = k > 0 ? "edge" : y < this.#view.layout.curve.top ? "scrub" : "pan";
+      this.#drag = { kind, x: event.clientX, moved: false, from_s: this.#view.from_s, k, frame: this.summary.segments[k]?.start_frame };
       if (this.#drag.kind === "scrub") this.seek(this.#timeAt(event));
     }
 
@@ -310,8 +308,8 @@
         drag.apart = apart;
       } else if (drag.kind === "pan" && (drag.moved || Math.abs(event.clientX - drag.x) > CLICK_REACH_PX)) {
         drag.moved = true;
-        const span = this.#to_s - this.#from_s;
-        this.#show(drag.from_s - ((event.clientX - drag.x) / this.#layout.width) * span, span);
+        const span = this.#view.span_s;
+        this.#show(drag.from_s - ((event.clientX - drag.x) / this.#view.layout.width) * span, span);
       }
     }
 
@@ -324,15 +322,15 @@
       if (drag.kind === "edge" && drag.moved) this.moveBoundary(drag.k, drag.frame);
       const isClick = !drag.moved && drag.kind !== "pinch";
       if (isClick) this.seek(this.#timeAt(event));
-      if (isClick || drag.kind === "scrub") this.select(this.#indexAt(this.time_s));
+      if (isClick || drag.kind === "scrub") this.select(this.draft.indexAt(this.time_s));
       this.#draw();
     }
 
     #onWheel(event) {
       const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
-      const span = this.#to_s - this.#from_s;
+      const span = this.#view.span_s;
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), this.#timeAt(event));
-      else if (sideways && span < this.duration_s) this.#show(this.#from_s + (sideways / this.#layout.width) * span, span);
+      else if (sideways && span < this.duration_s) this.#show(this.#view.from_s + (sideways / this.#view.layout.width) * span, span);
       else return; // the page scrolls
       event.preventDefault();
     }
@@ -349,7 +347,7 @@
         this.select(k);
         this.#say(this.#described(k));
       };
-      const move = (time_s) => { this.seek(time_s); this.select(this.#indexAt(this.time_s)); };
+      const move = (time_s) => { this.seek(time_s); this.select(this.draft.indexAt(this.time_s)); };
       const actions = {
         " ": () => this.#playOrPause(), p: () => this.playSummary(),
         ArrowLeft: () => move(this.time_s - step_s), ArrowRight: () => move(this.time_s + step_s),
@@ -386,54 +384,35 @@
       return { x: event.clientX - left, y: event.clientY - top };
     }
 
-    #timeAt(event) {
-      const share = this.#at(event).x / this.#layout.width;
-      return Math.min(Math.max(this.#from_s + share * (this.#to_s - this.#from_s), 0), this.duration_s);
-    }
+    #timeAt(event) { return Math.min(Math.max(this.#view.timeAt(this.#at(event).x), 0), this.duration_s); }
 
     /** The segment whose start is under the pointer, in the lane of segments; -1 where there is none. */
     #edgeAt(event) {
       const { x, y } = this.#at(event);
-      const { lane } = this.#layout;
+      const { lane } = this.#view.layout;
       if (y < lane.top - 6 || y > lane.bottom + 6) return -1;
       const { segments } = this.summary;
       const reach = event.pointerType === "touch" ? TOUCH_REACH_PX : EDGE_REACH_PX;
-      const here = this.#indexAt(this.#timeAt(event));
+      const here = this.draft.indexAt(this.#timeAt(event));
       const nearby = [here, here + 1].filter((k) => k > 0 && k < segments.length)
-        .map((k) => ({ k, away: Math.abs(this.#x(segments[k].start_s) - x) }))
+        .map((k) => ({ k, away: Math.abs(this.#view.x(segments[k].start_s) - x) }))
         .sort((a, b) => a.away - b.away)[0];
       // Narrow segments are mostly for clicking; the very narrow ones only for that.
-      const width = this.#x(segments[here].end_s) - this.#x(segments[here].start_s);
+      const width = this.#view.x(segments[here].end_s) - this.#view.x(segments[here].start_s);
       return nearby && width > 2 * CLICK_REACH_PX && nearby.away <= Math.min(reach, width / 4) ? nearby.k : -1;
     }
 
     #panTo(event) {
       const { left, width } = this.#parts.overview.getBoundingClientRect();
-      const span = this.#to_s - this.#from_s;
+      const span = this.#view.span_s;
       this.#show(((event.clientX - left) / width) * this.duration_s - span / 2, span);
     }
 
-    // ---- what is where ----
+    #segmentAt(time_s) { return this.summary.segments[this.draft.indexAt(time_s)]; }
 
-    #x(time_s) { return ((time_s - this.#from_s) / (this.#to_s - this.#from_s)) * this.#layout.width; }
-    #timeOfX(x) { return this.#from_s + (x / this.#layout.width) * (this.#to_s - this.#from_s); }
-    #isShown(time_s) { return time_s >= this.#from_s && time_s <= this.#to_s; }
-
-    #indexAt(time_s) {
-      const { segments } = this.summary;
-      let low = 0, high = segments.length; // the last that starts at or before, to a rounding error
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (segments[middle].start_s <= time_s + 1e-4) low = middle; else high = middle;
-      }
-      return low;
-    }
-
-    #segmentAt(time_s) { return this.summary.segments[this.#indexAt(time_s)]; }
-
-    #show(from_s, span) {
-      this.#from_s = Math.min(Math.max(from_s, 0), this.duration_s - span);
-      this.#to_s = this.#from_s + span;
+    #show(from_s, span_s) {
+      this.#view.from_s = Math.min(Math.max(from_s, 0), this.duration_s - span_s);
+      this.#view.span_s = span_s;
       this.#draw();
     }
 
@@ -490,13 +469,13 @@
       stage.ariaValueMin = "0";
       stage.ariaValueMax = this.duration_s.toFixed(1);
       stage.ariaValueNow = this.time_s.toFixed(1);
-      stage.ariaValueText = `${timecode(this.time_s, 1)}. ${this.#described(this.#indexAt(this.time_s))}`;
+      stage.ariaValueText = `${timecode(this.time_s, 1)}. ${this.#described(this.draft.indexAt(this.time_s))}`;
     }
 
     #hover(event) {
       const { tip, stage } = this.#parts;
       tip.hidden = !event || !this.draft || event.pointerType === "touch";
-      this.#hovered = tip.hidden ? null : this.#indexAt(this.#timeAt(event));
+      this.#hovered = tip.hidden ? null : this.draft.indexAt(this.#timeAt(event));
       if (tip.hidden) return this.#draw();
       const edge = this.#drag?.kind === "edge" ? this.#drag.k : this.#edgeAt(event);
       stage.classList.toggle("on-edge", edge > 0);
@@ -513,392 +492,40 @@
         element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
       ].filter(Boolean));
       const { x } = this.#at(event);
-      const left = x + 16 + tip.offsetWidth > this.#layout.width ? x - 16 - tip.offsetWidth : x + 16;
-      tip.style.transform = `translate(${Math.max(left, 0)}px, ${this.#layout.curve.top}px)`;
+      const left = x + 16 + tip.offsetWidth > this.#view.layout.width ? x - 16 - tip.offsetWidth : x + 16;
+      tip.style.transform = `translate(${Math.max(left, 0)}px, ${this.#view.layout.curve.top}px)`;
       this.#draw();
     }
 
     // ---- drawing ----
 
     #draw() {
-      if (this.#drawing || !this.draft || !this.#parts) return;
-      this.#drawing = true;
+      if (this.#isDrawing || !this.draft || !this.#parts) return;
+      this.#isDrawing = true;
       requestAnimationFrame(() => {
-        this.#drawing = false;
+        this.#isDrawing = false;
         this.#drawNow();
       });
     }
 
     #drawNow() {
-      const width = this.#parts.stage.clientWidth;
-      if (!width) return;
-      this.#colours ??= readColours(this);
-      this.#layout = layOut(width, this.#thumbnails.length > 0);
-      const pen = freshPen(this.#parts.picture, width, this.#layout.height);
-      this.#drawChosenColumns(pen);
-      this.#drawRuler(pen);
-      this.#drawStrip(pen);
-      this.#drawCurve(pen);
-      this.#drawValues(pen);
-      this.#drawLane(pen);
-      this.#drawOverview(width);
+      if (!this.#parts.stage.clientWidth) return;
+      this.#painter.paint({ current: this.current, hovered: this.#hovered, edge: this.#drag?.kind === "edge" ? this.#drag : null });
+      const { window: frame, overview } = this.#parts;
+      const { from_s, span_s } = this.#view;
+      frame.hidden = span_s >= this.duration_s;
+      frame.style.transform = `translateX(${(from_s / this.duration_s) * overview.clientWidth}px)`;
+      frame.style.width = `${Math.max((span_s / this.duration_s) * overview.clientWidth, 8)}px`;
       this.#placePlayhead();
     }
 
     #placePlayhead() {
-      if (!this.#layout) return;
+      if (!this.#view.layout) return;
       const { playhead } = this.#parts;
-      playhead.style.transform = `translateX(${this.#x(this.time_s)}px)`;
-      playhead.hidden = !this.#isShown(this.time_s);
+      playhead.style.transform = `translateX(${this.#view.x(this.time_s)}px)`;
+      playhead.hidden = !this.#view.shows(this.time_s);
       this.#showState();
     }
-
-    /** Segments at least partly in view, with the edge that is being dragged where it is now. */
-    *#shownSegments() {
-      const { segments } = this.summary;
-      const edge = this.#drag?.kind === "edge" ? this.#drag : null;
-      for (let k = this.#indexAt(this.#from_s); k < segments.length && segments[k].start_s < this.#to_s; k++) {
-        let { start_s, end_s } = segments[k];
-        if (edge?.k === k) start_s = this.draft.timeOf(edge.frame);
-        if (edge?.k === k + 1) end_s = this.draft.timeOf(edge.frame);
-        yield { k, segment: segments[k], left: this.#x(start_s), right: this.#x(end_s) };
-      }
-    }
-
-    #drawChosenColumns(pen) {
-      const { curve, lane } = this.#layout;
-      pen.fillStyle = this.#colours.tint;
-      for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.fillRect(left, curve.top, Math.max(right - left, THINNEST_PX), lane.bottom - curve.top);
-      }
-    }
-
-    #drawRuler(pen) {
-      const { ruler, curve, width } = this.#layout;
-      const span = this.#to_s - this.#from_s;
-      const step_s = TIME_STEPS_S.find((step) => (span / step) * 76 <= width) ?? 86400;
-      const decimals = step_s >= 1 ? 0 : step_s >= 0.1 ? 1 : 2;
-      pen.font = `12px ${this.#colours.font}`;
-      pen.textBaseline = "middle";
-      for (let n = Math.ceil(this.#from_s / step_s); n * step_s <= this.#to_s; n++) {
-        const x = this.#x(n * step_s);
-        pen.fillStyle = this.#colours.line;
-        pen.fillRect(x, ruler.bottom - 5, 1, 5);
-        pen.fillRect(x, curve.top, 1, curve.bottom - curve.top);
-        const label = timecode(n * step_s, decimals);
-        const labelWidth = pen.measureText(label).width;
-        pen.fillStyle = this.#colours.quiet;
-        pen.fillText(label, Math.min(Math.max(x - labelWidth / 2, 2), width - labelWidth - 2), (ruler.top + ruler.bottom) / 2 - 1);
-      }
-    }
-
-    /** Pictures side by side, cut where segments are, so that each stands for what is under it. */
-    #drawStrip(pen) {
-      const { strip } = this.#layout;
-      if (!strip) return;
-      const height = strip.bottom - strip.top;
-      const { video } = this.summary;
-      const usual = height * Math.min(Math.max(video.width / video.height, 0.5), 2.4);
-      for (const { left, right } of this.#runs(usual / 2)) {
-        const n = Math.max(Math.round((right - left) / usual), 1);
-        for (let tile = 0; tile < n; tile++) {
-          const [x, width] = [left + ((right - left) * tile) / n, (right - left) / n];
-          const src = this.#thumbnailWithin(this.#timeOfX(left), this.#timeOfX(right), this.#timeOfX(x + width / 2));
-          const image = this.#image(src);
-          if (image) drawCovering(pen, image, x + 0.5, strip.top, width - 1, height);
-          else { pen.fillStyle = this.#colours.sunk; pen.fillRect(x, strip.top, width - 1, height); }
-        }
-      }
-      this.#dimLeftOut(pen, strip);
-    }
-
-    /** Neighbouring segments taken together until they are wide enough for a picture. */
-    *#runs(enough) {
-      let run = null;
-      for (const { left, right } of this.#shownSegments()) {
-        run = { left: run?.left ?? left, right };
-        if (right - run.left < enough) continue;
-        yield run;
-        run = null;
-      }
-      if (run) yield run;
-    }
-
-    /** The picture nearest to a time, if possible one from this stretch. */
-    #thumbnailWithin(from_s, to_s, time_s) {
-      const nearby = nearest(this.#thumbnails, time_s);
-      if (nearby.time_s >= from_s && nearby.time_s < to_s) return nearby.src;
-      const inside = nearest(this.#thumbnails, nearby.time_s < from_s ? from_s : to_s, nearby.time_s < from_s ? 1 : -1);
-      return inside && inside.time_s >= from_s && inside.time_s < to_s ? inside.src : nearby.src;
-    }
-
-    /** The film is lit where it was chosen. */
-    #dimLeftOut(pen, strip) {
-      pen.globalAlpha = 0.55;
-      pen.fillStyle = this.#colours.card;
-      for (const { segment, left, right } of this.#shownSegments()) {
-        if (!segment.selected) pen.fillRect(left, strip.top, right - left, strip.bottom - strip.top);
-      }
-      pen.globalAlpha = 1;
-      pen.fillStyle = this.#colours.outline;
-      for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.fillRect(left, strip.bottom, Math.max(right - left, THINNEST_PX), 3);
-      }
-    }
-
-    /** Loaded when first needed; null until it is there. */
-    #image(src) {
-      if (!this.#images.has(src)) {
-        const image = new Image();
-        image.addEventListener("load", () => this.#draw());
-        image.src = src;
-        this.#images.set(src, image);
-      }
-      const image = this.#images.get(src);
-      return image.complete && image.naturalWidth ? image : null;
-    }
-
-    /** Importance with its band: picks, or their mean where several fall on a pixel. Warm where it was chosen. */
-    #drawCurve(pen) {
-      const { curve } = this.#layout;
-      const { band, curve: line, chosenBand, outline } = this.#colours;
-      const paths = this.#curvePaths(curve, this.#from_s, this.#to_s);
-      this.#drawPaths(pen, paths, band, line, 2);
-      pen.save();
-      pen.beginPath();
-      for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.rect(left, curve.top, Math.max(right - left, THINNEST_PX), curve.bottom - curve.top);
-      }
-      pen.clip();
-      this.#drawPaths(pen, paths, chosenBand, outline, 2.5);
-      pen.restore();
-    }
-
-    #drawPaths(pen, { band, line }, bandColour, lineColour, width) {
-      pen.fillStyle = bandColour;
-      pen.fill(band);
-      pen.lineJoin = "round";
-      pen.lineWidth = width;
-      pen.strokeStyle = lineColour;
-      pen.stroke(line);
-    }
-
-    #curvePaths(area, from_s, to_s) {
-      const points = this.#pointsOnScreen(from_s, to_s);
-      const [band, line] = [new Path2D(), new Path2D()];
-      const y = (value) => this.#y(value, area);
-      for (const { x, mean, std } of points) band.lineTo(x, y(mean + std));
-      for (const { x, mean, std } of points.toReversed()) band.lineTo(x, y(mean - std));
-      for (const { x, mean } of points) line.lineTo(x, y(mean));
-      return { band, line };
-    }
-
-    #y(value, { top, bottom }) {
-      const [low, high] = this.#extent;
-      return bottom - ((value - low) / (high - low)) * (bottom - top);
-    }
-
-    /** Two to four round values of importance. */
-    #drawValues(pen) {
-      const { curve } = this.#layout;
-      const [low, high] = this.#extent;
-      const rough = (high - low) / 3;
-      const magnitude = 10 ** Math.floor(Math.log10(rough));
-      const step = [1, 2, 5, 10].map((m) => m * magnitude).find((size) => size >= rough);
-      pen.fillStyle = this.#colours.quiet;
-      pen.font = `11px ${this.#colours.font}`;
-      [pen.strokeStyle, pen.lineWidth] = [this.#colours.card, 4];
-      for (let n = Math.ceil(low / step); n * step <= high; n++) {
-        const y = this.#y(n * step, curve);
-        if (y < curve.top + 8 || y > curve.bottom - 8) continue;
-        const label = String(Number((n * step).toPrecision(6)));
-        pen.strokeText(label, 5, y); // a halo, to be read on the curve
-        pen.fillText(label, 5, y);
-      }
-    }
-
-    #pointsOnScreen(from_s, to_s) {
-      const { importance, uncertainty } = this.summary;
-      const times = this.#pickTimes, n = times.length, { width } = this.#layout;
-      const first = Math.max(firstAtLeast(times, from_s) - 1, 0), last = Math.min(firstAtLeast(times, to_s), n - 1);
-      const group = Math.max(Math.floor((last - first + 1) / width), 1);
-      const points = [];
-      const x = (time_s) => ((time_s - from_s) / (to_s - from_s)) * width;
-      for (let t = first - (first % group); t <= last; t += group) {
-        const size = Math.min(group, n - t);
-        let time = 0, mean = 0, std = 0;
-        for (let i = t; i < t + size; i++) { time += times[i]; mean += importance[i]; std += uncertainty[i]; }
-        points.push({ x: x(time / size), mean: mean / size, std: std / size });
-      }
-      // The first and the last value are drawn out to the ends of the video.
-      if (points[0].x > 0) points.unshift({ ...points[0], x: 0 });
-      if (points.at(-1).x < width) points.push({ ...points.at(-1), x: x(this.duration_s) });
-      return points;
-    }
-
-    #drawLane(pen) {
-      const { lane } = this.#layout;
-      const shown = [...this.#shownSegments()];
-      // Chosen ones last, so that they are seen however small.
-      for (const wanted of [false, true]) {
-        for (const { k, segment, left, right } of shown) {
-          if (segment.selected !== wanted) continue;
-          const wide = right - left > 4;
-          const [x, w] = wide ? [left + 1, right - left - 2] : [left, Math.max(right - left, THINNEST_PX)];
-          const inset = wanted ? 0 : 9;
-          pen.fillStyle = this.#blockColour(segment);
-          pen.beginPath();
-          pen.roundRect(x, lane.top + inset, w, lane.bottom - lane.top - 2 * inset, wide ? 4 : 0);
-          pen.fill();
-          if (!wide) continue;
-          if (wanted) stroke(pen, this.#colours.outline, 1);
-          if (k === this.#hovered) stroke(pen, this.#colours.ink, 1);
-          if (this.draft.heldAt(k) !== undefined) this.#drawHeld(pen, left, right, wanted);
-        }
-      }
-      this.#drawCurrent(pen, shown);
-    }
-
-    #blockColour({ selected, stability }) {
-      const { chosen, leftOut } = this.#colours;
-      const shade = selected ? stability : Math.max(2 * stability - 1, 0); // few left-out segments are below one half
-      return (selected ? chosen : leftOut)[Math.round(shade * (SHADES - 1))];
-    }
-
-    /** A dot: a person decided. */
-    #drawHeld(pen, left, right, selected) {
-      const { lane } = this.#layout;
-      pen.beginPath();
-      pen.arc((left + right) / 2, (lane.top + lane.bottom) / 2, Math.min(4, (right - left) / 4), 0, 2 * Math.PI);
-      pen.fillStyle = selected ? this.#colours.card : this.#colours.ink;
-      pen.fill();
-      stroke(pen, this.#colours.ink, 1.5);
-    }
-
-    /** A frame with grips around the segment at hand. */
-    #drawCurrent(pen, shown) {
-      const at = shown.find(({ k }) => k === this.current);
-      if (!at) return;
-      const { lane } = this.#layout;
-      const width = Math.max(at.right - at.left, 3);
-      pen.beginPath();
-      pen.roundRect(at.left, lane.top - 3, width, lane.bottom - lane.top + 6, 5);
-      stroke(pen, this.#colours.ink, 2);
-      if (width < 24) return;
-      pen.fillStyle = this.#colours.ink;
-      for (const x of [at.left, at.right]) {
-        pen.beginPath();
-        pen.roundRect(x - 3, (lane.top + lane.bottom) / 2 - 9, 6, 18, 3);
-        pen.fill();
-      }
-    }
-
-    /** The whole video in small, drawn anew only when something about it changed, and the frame around what is shown. */
-    #drawOverview(width) {
-      const { window: frame } = this.#parts;
-      const whole = this.duration_s;
-      const drawn = [this.summary, this.#colours, width];
-      if (drawn.some((one, n) => one !== this.#overviewDrawn[n])) this.#drawWhole(width);
-      this.#overviewDrawn = drawn;
-      frame.hidden = this.#to_s - this.#from_s >= whole;
-      frame.style.transform = `translateX(${(this.#from_s / whole) * width}px)`;
-      frame.style.width = `${Math.max(((this.#to_s - this.#from_s) / whole) * width, 8)}px`;
-    }
-
-    #drawWhole(width) {
-      const { wholeCanvas, overview } = this.#parts;
-      const height = overview.clientHeight;
-      const pen = freshPen(wholeCanvas, width, height);
-      const whole = this.duration_s;
-      for (const segment of this.summary.segments) {
-        if (!segment.selected) continue;
-        pen.fillStyle = this.#blockColour(segment);
-        pen.fillRect((segment.start_s / whole) * width, 0, Math.max(((segment.end_s - segment.start_s) / whole) * width, THINNEST_PX), height);
-      }
-      const { line } = this.#curvePaths({ top: 3, bottom: height - 3 }, 0, whole);
-      pen.strokeStyle = this.#colours.curve;
-      pen.stroke(line);
-    }
-  }
-
-  // ---- pens and colours ----
-
-  function layOut(width, hasPictures) {
-    const small = width < 560;
-    const ruler = { top: 0, bottom: 24 };
-    const strip = hasPictures ? { top: ruler.bottom, bottom: ruler.bottom + (small ? 44 : 68) } : null;
-    const curveTop = (strip ?? ruler).bottom + 6;
-    const curve = { top: curveTop, bottom: curveTop + (small ? 110 : 150) };
-    const lane = { top: curve.bottom + 8, bottom: curve.bottom + 8 + (small ? 48 : 44) };
-    return { width, ruler, strip, curve, lane, height: lane.bottom + 6 };
-  }
-
-  function freshPen(canvas, width, height) {
-    const scale = globalThis.devicePixelRatio || 1;
-    const [w, h] = [Math.round(width * scale), Math.round(height * scale)];
-    if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
-    canvas.style.height = `${height}px`;
-    const pen = canvas.getContext("2d");
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    return pen;
-  }
-
-  function stroke(pen, colour, width) {
-    pen.strokeStyle = colour;
-    pen.lineWidth = width;
-    pen.stroke();
-  }
-
-  function drawCovering(pen, image, x, y, width, height) {
-    const scale = Math.max(width / image.naturalWidth, height / image.naturalHeight);
-    const [w, h] = [width / scale, height / scale];
-    pen.drawImage(image, (image.naturalWidth - w) / 2, (image.naturalHeight - h) / 2, w, h, x, y, width, height);
-  }
-
-  /** The theme's colours as the canvas takes them, light-dark() resolved. */
-  function readColours(host) {
-    const probe = host.appendChild(element("i", { hidden: true }));
-    const colour = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
-    const named = ["ink", "quiet", "line", "sunk", "card", "curve", "band", "tint", "outline"];
-    const colours = {
-      ...Object.fromEntries(named.map((name) => [name, colour(name)])),
-      chosenBand: colour("chosen-band"),
-      chosen: shades(colour("unstable"), colour("stable")),
-      leftOut: shades(colour("unsure"), colour("left-out")),
-      font: getComputedStyle(host).fontFamily,
-    };
-    probe.remove();
-    return colours;
-  }
-
-  /** Steps from one rgb(…) to another. */
-  function shades(first, last) {
-    const [from, to] = [first, last].map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
-    const between = (share) => from.map((part, n) => Math.round(part + (to[n] - part) * share));
-    return Array.from({ length: SHADES }, (_, n) => `rgb(${between(n / (SHADES - 1)).join(" ")})`);
-  }
-
-  function importanceExtent({ importance, uncertainty }) {
-    let low = Infinity, high = -Infinity;
-    for (let t = 0; t < importance.length; t++) {
-      low = Math.min(low, importance[t] - uncertainty[t]);
-      high = Math.max(high, importance[t] + uncertainty[t]);
-    }
-    const margin = 0.06 * (high - low) || Math.max(Math.abs(high), 1) * 0.1;
-    return [low - margin, high + margin];
-  }
-
-  /** The thumbnail nearest to a time; with `side` the nearest at or after it (1), or before it (-1). */
-  function nearest(thumbnails, time_s, side = 0) {
-    let low = 0, high = thumbnails.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (thumbnails[middle].time_s < time_s) low = middle + 1; else high = middle;
-    }
-    const [before, after] = [thumbnails[low - 1], thumbnails[low]];
-    if (side !== 0) return side > 0 ? after : before;
-    return before && after && time_s - before.time_s < after.time_s - time_s ? before : after ?? before;
   }
 
   function setIcon(button, name, text) {
