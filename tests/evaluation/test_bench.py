@@ -1,0 +1,242 @@
+"""The bench: all methods under one protocol, resumable, honest about what failed."""
+
+# ruff: noqa: ARG002  (test doubles of an interface)
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from torch import Tensor, nn
+from typer.testing import CliRunner
+
+from vastsum.cli.app import app
+from vastsum.data import Dataset, load_splits
+from vastsum.errors import ConfigError, OutputError
+from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
+from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
+from vastsum.evaluation.bench.tables import write_tables
+from vastsum.evaluation.bench.work import work
+from vastsum.evaluation.report import Row, VideoResult
+from vastsum.scorers.batch import Batch
+from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.recipe import Recipe
+from vastsum.training.methods import METHODS, Entry
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def plan_of(folder: Path, *datasets: Dataset, methods: tuple[str, ...], **changes: object) -> Plan:
+    given = {"protocols": ("5fcv", "tvt", "last"), "n_seeds": 1, "max_epochs": 2} | changes
+    return Plan(folder, tuple(Benchmark(data, load_splits(data)) for data in datasets), methods, **given)
+
+
+def run(plan: Plan, *, resume: bool = False, together: int = 5) -> None:
+    open_plan(plan, resume=resume)
+    work(plan, lambda *_: None, workers=1, device="cpu", together=together)
+
+
+class Mean(LearnedMethod):
+    """The quickest thing that learns: one linear layer."""
+
+    recipe = Recipe(epochs=3, batch_size=2, learning_rate=1e-2)
+
+    def build(self, feature_width: int) -> nn.Module:
+        return Linear(feature_width)
+
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        return {"total": ((output - batch.targets) ** 2 * batch.mask).sum(dim=1)}
+
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
+        return output
+
+
+class Linear(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
+        return self.score(features).squeeze(-1)
+
+
+class Broken(Mean):
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        raise ArithmeticError("this method cannot count")
+
+
+@pytest.fixture
+def methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "mean", Entry("Mean", lambda _: Mean()))
+    monkeypatch.setitem(METHODS, "broken", Entry("Broken", lambda _: Broken()))
+    monkeypatch.setitem(METHODS, "absent", Entry("Absent", missing="needs what no file has"))
+
+
+@pytest.mark.usefixtures("methods")
+def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, summe, methods=("length", "ridge", "mean", "absent"), n_seeds=2)
+    run(plan)
+    assert all(plan.is_done(task) for task in plan.all_tasks())
+    n_mean = len(list((plan.folder / "runs" / "tvsum" / "mean").iterdir()))
+    assert n_mean == 2 * 2 * 5  # regimes, seeds, splits
+    tables = write_tables(plan)
+    assert [table.name for table in tables][:5] == [
+        "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences",
+    ]  # fmt: skip
+    for table in tables:
+        with (plan.folder / "tables" / f"{table.name}.csv").open() as file:
+            assert [tuple(row) for row in csv.reader(file)] == [table.columns, *table.rows]
+        assert r"\toprule" in (plan.folder / "tables" / f"{table.name}.tex").read_text()
+    assert (plan.folder / "tables" / "tvsum.last.svg").read_text().startswith("<svg")
+    text = (plan.folder / "tables" / "tables.md").read_text()
+    assert "Absent: needs what no file has" in text
+    assert "no method was trained for more than 2 epochs" in text
+    assert "published" not in tables[0].markdown().split("\n\n", 1)[1].split("|", 1)[0]
+
+
+@pytest.mark.usefixtures("methods")
+def test_the_rows_of_one_bench_are_in_the_order_they_must_be(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("length", "ridge", "mean"))
+    run(plan)
+    taus = {
+        row.name: row.rows["last"].summary()["tau"]["mean"] for row in method_rows(plan, plan.benchmarks[0]) if row.rows
+    }
+    assert taus["mean-annotator"] == max(taus.values())
+    assert taus["length"] == 0.0
+    assert abs(taus["random"]) < 0.05 < taus["ridge"]
+
+
+@pytest.mark.usefixtures("methods")
+def test_a_failed_method_is_a_row_and_is_tried_again(
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("broken", "ridge"), protocols=("last",))
+    run(plan)
+    rows = {row.name: row for row in method_rows(plan, plan.benchmarks[0])}
+    assert rows["broken"].missing == "failed: ArithmeticError: this method cannot count"
+    assert rows["ridge"].rows
+    assert not write_tables(plan)[0].rows[-2][2].strip("—")
+    monkeypatch.setitem(METHODS, "broken", Entry("Mended", lambda _: Mean()))
+    run(plan, resume=True)
+    assert not {row.name: row for row in method_rows(plan, plan.benchmarks[0])}["broken"].missing
+
+
+@pytest.mark.usefixtures("methods")
+def test_what_is_done_is_never_done_again(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",))
+    run(plan)
+    written = {task: task.path(plan.folder).stat().st_mtime_ns for task in plan.all_tasks()}
+    more = plan_of(tmp_path / "bench", tvsum, methods=("ridge", "mean"), n_seeds=2)
+    run(more, resume=True)
+    assert all(more.is_done(task) for task in more.all_tasks())
+    assert {task: task.path(plan.folder).stat().st_mtime_ns for task in plan.all_tasks()} == written
+
+
+@pytest.mark.usefixtures("methods")
+def test_together_or_apart_the_numbers_are_the_same(tmp_path: Path, tvsum: Dataset) -> None:
+    plans = [plan_of(tmp_path / name, tvsum, methods=("mean",), n_seeds=2) for name in ("together", "apart")]
+    for plan, together in zip(plans, (50, 1), strict=True):
+        run(plan, together=together)
+    for task in plans[0].all_tasks():
+        one, other = (plan.result(task)["videos"] for plan in plans)
+        for protocol, videos in one.items():
+            for video, metrics in videos.items():
+                assert metrics["tau"] == pytest.approx(other[protocol][video]["tau"], abs=1e-4)
+
+
+def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:
+    folder = tmp_path / "bench"
+    run(plan_of(folder, tvsum, methods=("length",)))
+    with pytest.raises(OutputError, match="exists already"):
+        open_plan(plan_of(folder, tvsum, methods=("length",)), resume=False)
+    with pytest.raises(ConfigError, match="another max_epochs"):
+        open_plan(plan_of(folder, tvsum, methods=("length",), max_epochs=9), resume=True)
+    open_plan(plan_of(folder, tvsum, summe, methods=("length",)), resume=True)  # another file may join
+    with pytest.raises(ConfigError, match="is not known"):
+        plan_of(folder, tvsum, methods=("nonsense",))
+    with pytest.raises(ConfigError, match="not positive"):
+        plan_of(folder, tvsum, methods=("length",), n_seeds=0)
+    with pytest.raises(ConfigError, match="two files"):
+        plan_of(folder, tvsum, tvsum, methods=("length",))
+
+
+def row_of(values: dict[str, float]) -> Row:
+    return Row("x", "last", "", [VideoResult(name, 0, 0, {"tau": value}) for name, value in values.items()])
+
+
+def test_the_bootstrap_sees_what_is_real() -> None:
+    rng = np.random.default_rng(0)
+    base = {f"v{n}": float(value) for n, value in enumerate(rng.normal(0.2, 0.2, 50))}
+    better = {name: value + 0.02 + 0.01 * float(rng.normal()) for name, value in base.items()}
+    found = difference(row_of(better), row_of(base))
+    assert found is not None
+    assert found.is_real  # though single videos vary ten times as much: they are paired
+    assert found.mean == pytest.approx(0.02, abs=0.005)
+    noisy = {name: value + 0.2 * float(rng.normal()) for name, value in base.items()}
+    assert not difference(row_of(noisy), row_of(base)).is_real
+    assert difference(row_of({"a": 1.0}), row_of({"b": 1.0})) is None
+    assert interval([0.5] * 9) == Interval(0.5, 0.5, 0.5)
+
+
+def test_seeds_are_averaged_before_videos_are_resampled() -> None:
+    row = Row("x", "last", "", [VideoResult("a", 0, seed, {"tau": tau}) for seed, tau in enumerate((0.1, 0.3))])
+    assert by_video(row) == {(0, "a"): pytest.approx(0.2)}
+
+
+def test_the_command_shows_tables_and_names_bad_arguments(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    base = ["benchmark", str(synthetic_files["summe"]), "-o", str(tmp_path / "bench"), "--methods", "length,ridge"]
+    done = CliRunner().invoke(app, [*base, "--workers", "1"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "Length only" in done.stdout
+    assert "Mean annotator" in done.stdout
+    for extra, problem in (
+        (["--protocol", "sixfold"], "sixfold"),
+        (["--methods", "nope"], "nope"),
+        (["--device", "cuda:99"], "cuda:99"),
+    ):
+        with pytest.raises(ConfigError, match=problem):
+            CliRunner().invoke(app, [*base, *extra], catch_exceptions=False)
+
+
+def test_a_killed_bench_goes_on_where_it_was(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    folder = tmp_path / "bench"
+    command = [sys.executable, "-m", "vastsum", "benchmark", str(synthetic_files["tvsum"]), "-o", str(folder),
+               "--methods", "vasnet", "--max-epochs", "2", "--seeds", "2", "--together", "1", "--workers", "1",
+               "--protocol", "last"]  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    runs = folder / "runs" / "tvsum" / "vasnet"
+    while process.poll() is None and len(list(runs.glob("*.json")) if runs.exists() else []) < 2:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+    assert 2 <= len(before) < 10
+    subprocess.run([*command, "--resume"], check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    after = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+    assert len(after) == 10
+    assert {name: after[name] for name in before} == before
+    assert all("failed" not in json.loads(path.read_text()) for path in runs.glob("*.json"))
+
+
+def test_the_example_in_the_docs_is_a_method_that_works(
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (DOCS / "adding-a-method.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class " in block)
+    assert len(code.strip().splitlines()) <= 45
+    module = {}
+    exec(compile(code, "adding-a-method.md", "exec"), module)
+    monkeypatch.setitem(METHODS, "glance", Entry("Glance", lambda _: module["Glance"]()))
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("glance",), protocols=("last",), max_epochs=40)
+    run(plan)
+    (row,) = [row for row in method_rows(plan, plan.benchmarks[0]) if row.name == "glance"]
+    assert not row.missing
+    assert row.rows["last"].summary()["tau"]["mean"] > 0.2
