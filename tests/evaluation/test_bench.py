@@ -95,7 +95,12 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
         with (plan.folder / "tables" / f"{table.name}.csv").open() as file:
             assert [tuple(row) for row in csv.reader(file)] == [table.columns, *table.rows]
         assert r"\toprule" in (plan.folder / "tables" / f"{table.name}.tex").read_text()
+    assert "evaluation" in (plan.folder / "bench.html").read_text()
     assert (plan.folder / "tables" / "tvsum.last.svg").read_text().startswith("<svg")
+    page = (plan.folder / "tables" / "tables.html").read_text()
+    assert "<title>tvsum, summe</title>" in page
+    assert page.count('"method":"Mean","protocol":"5fcv"') == 2 * 2  # files, tables
+    assert page.count('"method":"Human"') == 2  # once a file, not once a protocol
     text = (plan.folder / "tables" / "tables.md").read_text()
     assert "Absent: needs what no file has" in text
     assert "no method was trained for more than 2 epochs" in text
@@ -148,8 +153,8 @@ def test_together_or_apart_the_numbers_are_the_same(tmp_path: Path, tvsum: Datas
     for task in plans[0].all_tasks():
         one, other = (plan.result(task)["videos"] for plan in plans)
         for protocol, videos in one.items():
-            for video, metrics in videos.items():
-                assert metrics["tau"] == pytest.approx(other[protocol][video]["tau"], abs=1e-4)
+            for video, found in videos.items():
+                assert found["metrics"]["tau"] == pytest.approx(other[protocol][video]["metrics"]["tau"], abs=1e-4)
 
 
 def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vastsum.evaluation.bench.cost import Cost, costs
+from vastsum.evaluation.bench.page import write_bench_page
 from vastsum.evaluation.bench.picture import picture
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, interval, method_rows
@@ -68,11 +69,11 @@ def _latex(text: str) -> str:
 
 
 def write_tables(plan: Plan) -> list[Table]:
-    """Everything under DIR/tables, made anew from whatever trainings are done."""
+    """Everything under DIR/tables and the page, made anew from whatever trainings are done."""
     folder = plan.folder / "tables"
     tables = []
-    for benchmark in plan.benchmarks:
-        rows = method_rows(plan, benchmark)
+    rows_of = {benchmark: method_rows(plan, benchmark) for benchmark in plan.benchmarks}
+    for benchmark, rows in rows_of.items():
         for protocol in plan.protocols:
             table = main_table(plan, benchmark, protocol, rows)
             tables.append(table)
@@ -82,6 +83,7 @@ def write_tables(plan: Plan) -> list[Table]:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
     write_text(folder / "tables.md", "\n".join(table.markdown() for table in tables))
+    write_bench_page(rows_of, folder / "tables.html")
     return tables
 
 
