@@ -28,7 +28,7 @@ def _section(benchmark: Benchmark, methods: Sequence[MethodRow]) -> Section:
         facts=[f"{len(dataset.videos)} videos", f"splits: {benchmark.splits.source}"],
         notes=[f"{method.title}: {note}" for method in methods for note in (method.note, method.missing) if note],
         quoted=[
-            Quoted(method.title, f"quoted from the paper's tables, {protocol}", {"tau": quoted.tau, "rho": quoted.rho})
+            Quoted(method.title, protocol, "quoted from the paper's tables", {"tau": quoted.tau, "rho": quoted.rho})
             for method in methods
             for protocol, quoted in method.published.items()
         ],

@@ -13,6 +13,7 @@ from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
 from vastsum.training.methods import entry_of
 from vastsum.training.protocols import MEANING, Protocol
+from vastsum.types import Prediction
 
 N_RESAMPLES = 2000
 
@@ -79,15 +80,13 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
 
 def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
     return [
-        VideoResult(
-            video,
-            result["split"],
-            result["seed"],
-            {name: value for name, value in metrics.items() if name != "undefined"},
-            metrics["undefined"],
-        )
-        for video, metrics in result["videos"].get(protocol, {}).items()
+        VideoResult(video, result["split"], result["seed"], found["metrics"], found["undefined"], _prediction(found))
+        for video, found in result["videos"].get(protocol, {}).items()
     ]
+
+
+def _prediction(found: dict[str, Any]) -> Prediction | None:
+    return Prediction(np.array(found["mean"]), np.array(found["std"])) if "mean" in found else None
 
 
 def _reference_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:

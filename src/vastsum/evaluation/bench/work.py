@@ -22,6 +22,7 @@ from vastsum.training.loop import Member
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.population import Assignment, groups, train_together
 from vastsum.training.workers import CONTEXT, worker_pool
+from vastsum.types import Prediction
 
 Report = Callable[[str, float], None]
 """Told as work goes on: which method on which file, and how many trainings' worth was done since the last time."""
@@ -169,10 +170,17 @@ def _scored(
         predicted = [(scorer.predict(video.features, video.segments), video) for video in videos]
         measured = judges.measure(predicted)
         scored[protocol] = {
-            video.name: {**metrics, "undefined": undefined}
-            for video, (metrics, undefined) in zip(videos, measured, strict=True)
+            video.name: {"metrics": metrics, "undefined": undefined, **_kept(task, prediction)}
+            for (prediction, video), (metrics, undefined) in zip(predicted, measured, strict=True)
         }
     return scored
+
+
+def _kept(task: Task, prediction: Prediction) -> dict[str, Any]:
+    """The curves of the first seed are kept to look at."""
+    if task.seed != 0:
+        return {}
+    return {"mean": prediction.mean.round(4).tolist(), "std": prediction.std.round(4).tolist()}
 
 
 def _learned(plan: Plan, entry: Entry, benchmark: Benchmark) -> LearnedMethod:
