@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from vastsum.segmentation.scatter import Doubles, scatter
-from vastsum.types import IntArray
+from vastsum.types import FloatArray, IntArray
 
 RUPTURES_UP_TO = 300  # picks
 BLOCK = 64  # picks
+CHUNK = 1024  # picks whose vectors are in double at one time
 
 
 class Solution(NamedTuple):
@@ -29,14 +30,14 @@ class Solution(NamedTuple):
     scatter: float
 
 
-def solve_penalised(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
+def solve_penalised(vectors: FloatArray, betas: Sequence[float]) -> list[Solution]:
     """The optimum for each β > 0, of at least two vectors."""
     if len(vectors) <= RUPTURES_UP_TO:
         return solve_with_ruptures(vectors, betas)
     return solve_in_blocks(vectors, betas)
 
 
-def solve_with_ruptures(vectors: Doubles, betas: Sequence[float]) -> list[Solution]:
+def solve_with_ruptures(vectors: FloatArray, betas: Sequence[float]) -> list[Solution]:
     from ruptures.detection import KernelCPD  # here, since it takes most of a second, and long videos do not need it
 
     detector = KernelCPD(kernel="linear", min_size=1).fit(vectors)
@@ -44,11 +45,11 @@ def solve_with_ruptures(vectors: Doubles, betas: Sequence[float]) -> list[Soluti
     return [Solution(cuts, scatter(vectors, cuts)) for cuts in all_cuts]
 
 
-def solve_in_blocks(vectors: Doubles, betas: Sequence[float], block: int = BLOCK) -> list[Solution]:
+def solve_in_blocks(vectors: FloatArray, betas: Sequence[float], block: int = BLOCK) -> list[Solution]:
     """V(t) = min_s V(s) + scatter(s … t−1) + β, from left to right; a start s that cannot win again is forgotten."""
     n = len(vectors)
     penalty = np.asarray(betas, dtype=np.float64)  # (B,)
-    squares = np.einsum("td,td->t", vectors, vectors)
+    squares = np.einsum("td,td->t", vectors, vectors, dtype=np.float64)
     energy = np.concatenate([[0.0], np.cumsum(squares)])  # Σ |x|² before t
     best = np.zeros((len(penalty), n + 1))  # V
     last_start = np.zeros((len(penalty), n + 1), dtype=np.int64)
@@ -73,10 +74,10 @@ def solve_in_blocks(vectors: Doubles, betas: Sequence[float], block: int = BLOCK
 
 
 def _block_costs(
-    vectors: Doubles, squares: Doubles, energy: Doubles, sums: Doubles, first: int, t0: int, t1: int
+    vectors: FloatArray, squares: Doubles, energy: Doubles, sums: Doubles, first: int, t0: int, t1: int
 ) -> tuple[Doubles, Doubles]:
     """Scatter of s … t−1 for every t in t0+1 … t1 and every start s in first … t1−1 (nonsense where s ≥ t)."""
-    kernel = vectors[t0:t1] @ vectors[first:t1].T  # (block, window)
+    kernel = _products(vectors[t0:t1], vectors[first:t1])  # (block, window)
     not_yet = np.triu(np.ones((t1 - t0, t1 - t0), dtype=bool), k=1)  # pick t is before start s
     kernel[:, t0 - first :][not_yet] = 0.0
     # |Σ x|² grows by 2 x_t·(x_s + … + x_t) − |x_t|² when pick t joins the segment that starts at s.
@@ -90,6 +91,12 @@ def _block_costs(
     costs = energy[t0 + 1 : t1 + 1, None] - energy[first:t1]
     costs -= squared_sums / np.maximum(sizes, 1, out=sizes)
     return costs, squared_sums[-1].copy()
+
+
+def _products(block: FloatArray, window: FloatArray) -> Doubles:
+    rows = block.astype(np.float64)
+    chunks = (window[start : start + CHUNK].astype(np.float64) for start in range(0, len(window), CHUNK))
+    return np.concatenate([rows @ chunk.T for chunk in chunks], axis=1)
 
 
 def _trace(last_start: IntArray) -> IntArray:
