@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ def page_file(tvsum: Dataset, summe: Dataset, tmp_path_factory: pytest.TempPathF
     sections = []
     for dataset in (tvsum, summe):
         names = list(dataset.videos)
-        rows = reference_rows(dataset, [names[:4]], [names[4:]])
+        ridge, *references = reference_rows(dataset, [names[:4]], [names[4:]])
+        rows = [ridge, replace(ridge, protocol="5fcv"), *references]
         sections.append(Section(f"<i>{dataset.kind}</i>", dataset.kind, rows, dataset.videos))
     write_page(sections, path, title="Two benchmarks")
     return path
@@ -58,6 +60,15 @@ def test_tables_sort_by_any_column(browser: Any, page_file: Path) -> None:
         heads.first.get_by_role("button").click()
         methods = table.locator("tbody td:first-child").all_inner_texts()
         assert methods == sorted(methods)
+
+
+def test_one_protocol_can_be_looked_at_alone(browser: Any, page_file: Path) -> None:
+    with opened(browser, page_file.as_uri(), **DESKTOP) as page:
+        protocols = page.locator("#section-0 table").first.locator("tbody td:nth-child(2)")
+        assert protocols.all_inner_texts() == ["last", "5fcv", "", "", ""]
+        page.get_by_label("Protocol, <i>tvsum</i>").select_option("5fcv")
+        assert protocols.all_inner_texts() == ["5fcv", "", "", ""]
+        assert page.get_by_label("Method").first.locator("option").all_inner_texts() == ["Ridge · 5fcv"]
 
 
 def test_a_video_is_shown_against_each_person(browser: Any, page_file: Path, tvsum: Dataset) -> None:

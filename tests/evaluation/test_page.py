@@ -80,12 +80,12 @@ def test_rows_without_predictions_and_published_numbers_stand_in_the_table_alone
     result = VideoResult("a", 0, 0, {"tau": 0.2, "rho": 0.3, "jaccard": 0.9})
     section = Section(
         "TVSum", "tvsum", [Row("VASNet", "5fcv", "as published", [result])],
-        quoted=[Quoted("VASNet", "Fajtl et al. 2018", {"tau": 0.16})],
+        quoted=[Quoted("VASNet", "5fcv", "Fajtl et al. 2018", {"tau": 0.16})],
     )  # fmt: skip
     content = page_data(section, tmp_path)
     assert content["videos"] == []
     assert content["calibration"]["curves"] == []
-    assert content["stability"] == [{"label": "VASNet · 5fcv", "values": [0.9]}]
+    assert [(row["label"], row["values"]) for row in content["stability"]] == [("VASNet · 5fcv", [0.9])]
     assert [row["kind"] for row in content["tables"][0]["rows"]] == ["measured", "quoted"]
 
 

@@ -61,9 +61,10 @@ TRUST = (
 
 @dataclass(frozen=True)
 class Quoted:
-    """What others have published for a method, shown apart from what was measured here."""
+    """What others have published for a method under a protocol, shown apart from what was measured here."""
 
     method: str
+    protocol: str
     source: str
     metrics: Mapping[str, float]
 
@@ -100,6 +101,7 @@ def write_page(sections: Sequence[Section], destination: Path, *, title: str) ->
 
 def _section(section: Section) -> dict[str, Any]:
     predicted = [row for row in section.rows if _shown_results(row, section)]
+    unsure = [row for row in predicted if _values(row, "nll")]  # who gives no uncertainty cannot be wrong about it
     return {
         "title": section.title,
         "kind": section.kind,
@@ -109,16 +111,29 @@ def _section(section: Section) -> dict[str, Any]:
             _table("Agreement with people", AGREEMENT if section.kind == "summe" else SCORE_AGREEMENT, section),
             _table("Uncertainty and stability", TRUST, section),
         ],
-        "calibration": _calibration(section, predicted),
+        "predicted": [_named(row, section) for row in predicted],
+        "calibration": _calibration(section, unsure),
         "stability": [
-            {"label": _label(row), "values": values} for row in section.rows if (values := _values(row, "jaccard"))
+            {**_named(row, section), "values": values} for row in section.rows if (values := _values(row, "jaccard"))
         ],
         "videos": _videos(section, predicted),
     }
 
 
+def _named(row: Row, section: Section) -> dict[str, Any]:
+    """A row as plots name it; `series` is its colour in all of them."""
+    measured = [id(other) for other in section.rows if other.method not in REFERENCES]
+    series = measured.index(id(row)) if id(row) in measured else 0
+    return {"label": _label(row), "protocol": _protocol(row), "series": series}
+
+
 def _label(row: Row) -> str:
-    return f"{row.method} · {row.protocol}" if row.protocol != "none" else row.method
+    return f"{row.method} · {_protocol(row)}" if _protocol(row) else row.method
+
+
+def _protocol(row: Row) -> str:
+    """References have none: they stand beside the results of every protocol."""
+    return "" if row.protocol == "none" else row.protocol
 
 
 # ---- tables ----
@@ -129,7 +144,7 @@ def _table(title: str, columns: Sequence[Column], section: Section) -> dict[str,
     rows = [
         {
             "method": row.method,
-            "protocol": "" if row.protocol == "none" else row.protocol,
+            "protocol": _protocol(row),
             "meaning": summary["meaning"],
             "kind": "reference" if row.method in REFERENCES else "measured",
             "cells": [summary.get(column.metric) for column in columns],
@@ -138,7 +153,7 @@ def _table(title: str, columns: Sequence[Column], section: Section) -> dict[str,
     ] + [
         {
             "method": quoted.method,
-            "protocol": "published",
+            "protocol": quoted.protocol,
             "meaning": quoted.source,
             "kind": "quoted",
             "cells": [_quoted_cell(quoted.metrics.get(column.metric)) for column in columns],
@@ -186,7 +201,7 @@ def _shown_results(row: Row, section: Section) -> dict[str, VideoResult]:
 def _calibration(section: Section, rows: Sequence[Row]) -> dict[str, Any]:
     """Scores are checked by their intervals. Binary summaries are never inside one: there it is the probability."""
     texts, points = (_INTERVALS, _coverage_points) if section.kind == "tvsum" else (_PROBABILITIES, _probability_points)
-    curves = [{"label": _label(row), "points": _rounded(points(list(_judged(row, section))))} for row in rows]
+    curves = [{**_named(row, section), "points": _rounded(points(list(_judged(row, section))))} for row in rows]
     return {**texts, "curves": curves}
 
 

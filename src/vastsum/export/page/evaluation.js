@@ -15,20 +15,41 @@
   }
 
   function section(content, n) {
-    const { title, facts, notes, tables, calibration, stability, videos } = content;
+    const { title, facts, notes } = content;
+    const shown = element("div", { className: "stack" });
+    const fill = (protocol) => shown.replaceChildren(...parts(under(protocol, content)));
+    const protocols = [...new Set(content.tables.flatMap(({ rows }) => rows.map(({ protocol }) => protocol)))].filter(Boolean);
+    const choice = protocols.length < 2 ? null : element("select", { ariaLabel: `Protocol, ${title}`, onchange: () => fill(choice.value) },
+      element("option", { value: "" }, "every protocol"), protocols.map((protocol) => element("option", {}, protocol)));
+    fill("");
+    return element("section", { id: `section-${n}`, ariaLabel: title },
+      element("h2", { className: data.sections.length > 1 ? "" : "unseen" }, title),
+      element("div", { className: "pick" }, element("p", { className: "quiet" }, [content.kind, ...facts].join(", ")), choice), shown,
+      notes.length ? element("ul", { className: "notes" }, notes.map((note) => element("li", {}, note))) : null);
+  }
+
+  /** The rows of one protocol, and the references, which stand beside all. */
+  function under(protocol, content) {
+    const belongs = (row) => !protocol || !row.protocol || row.protocol === protocol;
+    const { tables, predicted, calibration, stability } = content;
+    return { ...content, predicted: predicted.filter(belongs), stability: stability.filter(belongs),
+      tables: tables.map((table) => ({ ...table, rows: table.rows.filter(belongs) })),
+      calibration: { ...calibration, curves: calibration.curves.filter(belongs) } };
+  }
+
+  function parts(content) {
+    const { tables, predicted, calibration, stability } = content;
     const card = (heading, ...children) => element("div", { className: "card" }, element("h3", {}, heading), ...children);
+    const made = tables.filter(({ rows }) => rows.length).map((table) => card(table.title, benchmarkTable(table)));
     const plots = [];
     if (calibration.curves.length) plots.push(card("Is the uncertainty right?", element("p", { className: "notes" },
       `${calibration.meaning} On the diagonal it is right.`), vastsum.calibrationPlot(calibration)));
     if (stability.length) plots.push(card("Does the summary stand?", element("p", { className: "notes" },
       "Overlap of each video's summary with those chosen after a little noise on the scores. 1 is firm."),
       vastsum.dotPlot(stability, "Jaccard overlap under noise")));
-    return element("section", { id: `section-${n}`, ariaLabel: title },
-      element("h2", { className: data.sections.length > 1 ? "" : "unseen" }, title), element("p", { className: "quiet" }, [content.kind, ...facts].join(", ")),
-      ...tables.filter(({ rows }) => rows.length).map((table) => card(table.title, benchmarkTable(table))),
-      plots.length ? element("div", { className: "pair" }, plots) : null,
-      videos.length ? card("Videos", new Videos(content).root) : null,
-      notes.length ? element("ul", { className: "notes" }, notes.map((note) => element("li", {}, note))) : null);
+    if (plots.length) made.push(element("div", { className: "pair" }, plots));
+    if (predicted.length) made.push(card("Videos", new Videos(content).root));
+    return made;
   }
 
   // ---- tables ----
@@ -56,7 +77,7 @@
     const best = columns.map((column, n) => bestValue(column, rows.filter(({ kind }) => kind === "measured").map(({ cells }) => cells[n])));
     const greatest = columns.map((_, n) => Math.max(...rows.map(({ cells }) => cells[n]?.mean ?? 0)));
     const asRows = rows.map((row) => ({ row, line: element("tr", { className: `${row.kind} best-of` },
-      element("td", { className: "text", title: row.meaning }, row.method), element("td", { className: "text" }, row.protocol),
+      element("td", { className: "text", title: row.meaning }, row.method, row.kind === "quoted" ? element("small", {}, " published") : null), element("td", { className: "text" }, row.protocol),
       ...row.cells.map((cell, n) => numberCell(cell, columns[n], cell && row.kind === "measured" && cell.mean === best[n], greatest[n]))) }));
     const shown = [{ name: "method", isText: true, of: (row) => row.method }, { name: "protocol", isText: true, of: (row) => row.protocol },
       ...columns.map((column, n) => ({ name: column.name, meaning: column.meaning, of: (row) => row.cells[n]?.mean ?? null }))];
@@ -88,9 +109,11 @@
 
   /** A list of videos that sorts, and beside it the one at hand: prediction with its band, people, and each person. */
   class Videos {
-    constructor({ videos, calibration, tables }) {
-      this.videos = videos.map((video) => ({ ...video, people: peopleOf(video) }));
-      this.labels = calibration.curves.map(({ label }) => label);
+    constructor({ videos, predicted, tables }) {
+      this.labels = predicted.map(({ label }) => label);
+      this.series = new Map(predicted.map(({ label, series }) => [label, series]));
+      this.videos = videos.filter((video) => this.labels.some((label) => label in video.predictions))
+        .map((video) => ({ ...video, people: peopleOf(video) }));
       this.columns = tables.flatMap(({ columns }) => columns).filter(({ metric }) => VIDEO_COLUMNS.includes(metric));
       this.label = this.labels[0];
       this.person = null;
@@ -132,7 +155,7 @@
 
     draw() {
       const { video, prediction } = this;
-      const series = this.labels.indexOf(this.label);
+      const series = this.series.get(this.label);
       const chosen = element("i", { className: "fill" });
       chosen.style.background = "var(--stable)";
       const peopleMark = element("i", { className: "dashed" });
@@ -162,7 +185,7 @@
       const y = (value) => bottom - ((value - low) / (high - low)) * (bottom - top);
       const line = (numbers) => path(numbers.map((value, t) => [this.x(video.picks[t]), y(value)]));
       const { mean, std } = prediction;
-      const colour = vastsum.seriesColour(this.labels.indexOf(this.label));
+      const colour = vastsum.seriesColour(this.series.get(this.label));
       const band = [...mean.map((m, t) => [this.x(video.picks[t]), y(m + std[t])]),
         ...mean.map((m, t) => [this.x(video.picks[t]), y(m - std[t])]).reverse()];
       this.personLine = (numbers) => (numbers ? line(numbers) : "");

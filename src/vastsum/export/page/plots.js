@@ -2,8 +2,8 @@
 
    vastsum.svg("path", { d: "…", class: "line" }, …children)
    vastsum.drawnToWidth(figure, (width) => svg)      draws now and whenever the figure's width changes
-   vastsum.calibrationPlot({ curves, across, up })   promised shares across, observed ones up; curves: { label, points }
-   vastsum.dotPlot(rows, meaning)                    one row a method, one dot a video, a bar at the mean
+   vastsum.calibrationPlot({ curves, across, up })   promised shares across, observed ones up; curves: { label, series, points }
+   vastsum.dotPlot(rows, meaning)                    one row a method, one dot a video, a bar at the mean; rows: { label, series, values }
    vastsum.seriesColour(n), vastsum.seriesDash(n)    the look of the n-th method */
 "use strict";
 (function (vastsum) {
@@ -36,7 +36,7 @@
   };
 
   vastsum.calibrationPlot = function ({ curves, across, up }) {
-    const marks = curves.map(({ label }, n) => seriesMark(label, n));
+    const marks = curves.map(({ label, series }) => seriesMark(label, series));
     const off = ({ points }) => points.reduce((sum, [x, y]) => sum + Math.abs(x - y), 0) / points.length;
     const figure = element("figure", { role: "img", ariaLabel: `${up}, over ${across}. Mean distance from the diagonal: ` +
       curves.map((curve) => `${curve.label} ${off(curve).toFixed(2)}`).join("; ") }, element("div", { className: "keys" }, marks));
@@ -51,8 +51,8 @@
           svg("text", { x: left - 8, y: y(tick) + 4, "text-anchor": "end" }, `${100 * tick}`)]),
         svg("text", { x: x(0.5), y: y(0) + 38, "text-anchor": "middle" }, across),
         svg("path", { class: "ideal", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` }),
-        curves.map(({ points }, n) => svg("path", { class: "line", d: path(points.map(([promised, seen]) => [x(promised), y(seen)])),
-          style: { stroke: vastsum.seriesColour(n), "stroke-dasharray": vastsum.seriesDash(n) } })));
+        curves.map(({ points, series }) => svg("path", { class: "line", d: path(points.map(([promised, seen]) => [x(promised), y(seen)])),
+          style: { stroke: vastsum.seriesColour(series), "stroke-dasharray": vastsum.seriesDash(series) } })));
     });
   };
 
@@ -69,9 +69,9 @@
           svg("path", { class: "grid", d: `M${x(tick)},4V${bottom}` }),
           svg("text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, String(tick))]),
         svg("text", { x: x(0.5), y: bottom + 38, "text-anchor": "middle" }, meaning),
-        rows.flatMap(({ label, values }, n) => {
+        rows.flatMap(({ label, series, values }, n) => {
           const y = 4 + (n + 0.5) * step;
-          const colour = vastsum.seriesColour(n);
+          const colour = vastsum.seriesColour(series);
           return [
             svg("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, shortened(label, Math.floor(left / 7))),
             ...values.map((value) => svg("circle", { cx: x(value), cy: y, r: 4, style: { fill: colour, opacity: 0.4 } })),
