@@ -233,6 +233,10 @@ def test_every_answer_is_wrapped_up(studio: Client, done: dict[str, Any]) -> Non
         assert answer.getheader("x-frame-options") == "DENY"
         assert answer.getheader("server") is None
     assert raw(studio.port, "OPTIONS", "/api/v1/jobs").status == 405
+    page = raw(studio.port, "GET", "/")
+    unchanged = raw(studio.port, "GET", "/", {"If-None-Match": page.getheader("etag")})
+    assert unchanged.status == 304
+    assert unchanged.getheader("content-security-policy") == page.getheader("content-security-policy")
 
 
 def test_html_in_names_stays_text(studio: Client, tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                is_page = headers.get("content-type", "").startswith("text/html")
-                headers["content-security-policy"] = PAGE_POLICY if is_page else DATA_POLICY
+                # By path, since an answer that nothing has changed (304) renews the policy of what the browser kept.
+                headers["content-security-policy"] = PAGE_POLICY if scope["path"] == "/" else DATA_POLICY
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 

@@ -46,11 +46,12 @@ export function upload(file, options, follow) {
 class Live extends EventTarget {
   jobs = new Map();
   #source = null;
+  #heard = new Set(); // since the list was last asked for: what the stream says is newer than the list
 
   async open() {
     this.#source?.close();
     this.#source = new EventSource(`${BASE}/events`);
-    this.#source.addEventListener("job", (event) => this.put(JSON.parse(event.data)));
+    this.#source.addEventListener("job", (event) => this.#hear(JSON.parse(event.data)));
     this.#source.addEventListener("deleted", (event) => this.drop(JSON.parse(event.data).id));
     this.#source.onopen = () => this.refresh().then(() => this.dispatchEvent(new Event("back")), () => {});
     this.#source.onerror = () => this.dispatchEvent(new Event("lost"));
@@ -58,14 +59,25 @@ class Live extends EventTarget {
   }
 
   async refresh() {
+    this.#heard.clear();
     const { jobs } = await get("/jobs?limit=200");
     const known = new Set(jobs.map((job) => job.id));
     const oldest = Math.min(...jobs.map((job) => job.number));
     for (const job of this.jobs.values()) if (!known.has(job.id) && !(job.number < oldest)) this.drop(job.id);
-    jobs.forEach((job) => this.put(job));
+    for (const job of jobs) if (!this.#heard.has(job.id)) this.#put(job);
   }
 
-  put(job) {
+  /** A job that was just submitted; the stream may have told more of it already. */
+  add(job) {
+    if (!this.jobs.has(job.id)) this.#put(job);
+  }
+
+  #hear(job) {
+    this.#heard.add(job.id);
+    this.#put(job);
+  }
+
+  #put(job) {
     this.jobs.set(job.id, job);
     this.dispatchEvent(new CustomEvent("job", { detail: job }));
   }

@@ -100,7 +100,7 @@ function anotherCard(about, left) {
   const fast = element("input", { type: "checkbox" });
   const submit = attempt(async () => {
     const job = await call("POST", "/jobs", { job: left().id, budget: left().budget, model: model.value, fast: fast.checked });
-    live.put(job);
+    live.add(job);
     location.hash = `#/job/${job.id}`;
   });
   return element("section", { className: "card another" }, element("h2", {}, "Another way"),

@@ -129,7 +129,7 @@ async function send(file, open) {
   say(`Uploading ${file.name}`);
   try {
     const job = await sending.done;
-    live.put(job);
+    live.add(job);
     if (open && location.hash.replace(/^#\/?$/, "") === "") location.hash = `#/job/${job.id}`;
   } catch (error) {
     complain(error);
@@ -160,7 +160,7 @@ function libraryCard() {
   });
   const submit = attempt(async (entry) => {
     const job = await call("POST", "/jobs", { library: entry.path, ...options() });
-    live.put(job);
+    live.add(job);
     location.hash = `#/job/${job.id}`;
   });
   open("");

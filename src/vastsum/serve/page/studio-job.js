@@ -1,6 +1,6 @@
 /* One video: its progress, and then its timeline, budget, changes by hand and exports. */
 import { call, exportUrl, get, live, videoUrl } from "/studio-api.js";
-import { attempt, badge, budgetControl, bytes, deleteJob, facts, isOpen, loadJob, player, progressBar, resultFacts, say, stages, when } from "/studio-parts.js";
+import { attempt, badge, budgetControl, bytes, deleteJob, facts, isOpen, loadJob, player, progressBar, resultFacts, say, share, stages, when } from "/studio-parts.js";
 const { element } = globalThis.vastsum;
 
 const SAVE_AFTER_MS = 250;
@@ -44,7 +44,7 @@ function heading(job) {
   return [
     element("div", {}, element("h1", {}, job.name), element("p", { className: "quiet" }, about)),
     element("div", { className: "row" }, job.state === "done" ? element("a", { className: "button", href: `#/compare/${job.id}` }, "Compare") : badge(job),
-      element("button", { type: "button", onclick: attempt(async () => { if (await deleteJob(job)) location.hash = "#/"; }) }, "Delete")),
+      element("button", { type: "button", onclick: attempt(() => deleteJob(job)) }, "Delete")),
   ];
 }
 
@@ -61,7 +61,7 @@ function ended(job) {
   const again = attempt(async () => {
     const source = job.library_path === null ? { job: job.id } : { library: job.library_path };
     const fresh = await call("POST", "/jobs", { ...source, budget: job.budget, model: job.model, fast: job.fast });
-    live.put(fresh);
+    live.add(fresh);
     location.hash = `#/job/${fresh.id}`;
   });
   return element("section", { className: "card ended" }, element("h2", {}, job.state === "cancelled" ? "Cancelled" : "This did not work"),
@@ -156,8 +156,7 @@ function exportsCard(about, job, flush) {
     try {
       await flush();
       const made = await call("PUT", `/jobs/${job.id}/exports/${name}`);
-      if (made.state === "done") finish(name);
-      else live.put(await get(`/jobs/${job.id}`));
+      if (made.state === "done") finish(name); // else the stream tells when it is
     } catch (error) {
       wanted.delete(name);
       rows.get(name).state.textContent = "";
@@ -174,10 +173,9 @@ function exportsCard(about, job, flush) {
   function show(fresh) {
     for (const made of fresh.exports) {
       const { state, button } = rows.get(made.format);
-      const total = made.progress?.total;
       button.disabled = made.state === "queued" || made.state === "running";
       if (made.state === "queued") state.replaceChildren("waiting");
-      else if (made.state === "running") state.replaceChildren(progressBar(total ? made.progress.done / total : null, `Writing ${made.format}`));
+      else if (made.state === "running") state.replaceChildren(progressBar(share(made.progress), `Writing ${made.format}`));
       else if (made.state === "failed") state.replaceChildren(element("span", { className: "bad" }, made.failure.problem));
       else {
         state.replaceChildren(element("a", { href: exportUrl(job, made.format), download: "" }, made.is_current ? bytes(made.n_bytes) : `${bytes(made.n_bytes)}, before your last change`));

@@ -1,5 +1,5 @@
 /* Pieces that several views are made of. */
-import { ApiError, call, thumbnails } from "/studio-api.js";
+import { ApiError, call, live, thumbnails } from "/studio-api.js";
 const { element, length, percent, timecode } = globalThis.vastsum;
 
 const STAGES = ["opening", "loading models", "watching", "segmenting", "scoring", "taking thumbnails"];
@@ -35,21 +35,21 @@ export function sure(title, text) {
 }
 
 export async function deleteJob(job) {
-  const what = isOpen(job) ? "It stops, and" : "Its summary, your changes and its exports go";
-  const text = job.library_path === null ? `${what} and with them the uploaded copy of the video.` : `${what}. The video in the library stays.`;
-  if (!await sure(`Delete “${job.name}”?`, isOpen(job) ? "It stops, and what it has made so far is removed." : text)) return false;
+  const video = job.library_path === null ? "the uploaded copy of the video" : "not the video, which stays in the library";
+  const text = isOpen(job) ? "It stops, and what it has made so far is removed." : `Its summary, your changes and its exports are removed, and ${video}.`;
+  if (!await sure(`Delete “${job.name}”?`, text)) return;
   await call("DELETE", `/jobs/${job.id}`);
+  live.drop(job.id);
   say(`${job.name} deleted`);
-  return true;
 }
 
 export function badge(job) {
   return element("span", { className: `badge ${job.state}` }, STATES[job.state]);
 }
 
-/** How far a job is: a number from 0 to 1, or null where nobody knows. */
-function share({ done, total } = {}) {
-  return total ? Math.min(done / total, 1) : null;
+/** How far a stage is: a number from 0 to 1, or null where nobody knows. */
+export function share(progress) {
+  return progress?.total ? Math.min(progress.done / progress.total, 1) : null;
 }
 
 export function progressBar(value, label) {
