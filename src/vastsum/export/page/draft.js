@@ -1,29 +1,40 @@
 /* A summary that a person is working on: what Summary.with_budget does in Python, and edits by hand on top of it.
 
-   const draft = new vastsum.Draft(summary, starts)   `summary` is the content of a summary.json (version 1); `starts`
-                                                      (optional) are the first frames of the segments as they were found,
-                                                      where the summary had to trim one of them to the budget
+   const draft = new vastsum.Draft(summary, starts)
+       `summary` is the content of a summary.json (version 1); `starts` (optional) are the first frames of the segments
+       as they were found, where the summary had to trim one of them to the budget.
    draft.summary                 the summary as it now stands, in the same format; never changed in place
    draft.setBudget(0.1)          choose again within another share of the video
    draft.toggle(k)               segment k of draft.summary.segments in or out by hand; the rest fills the budget.
                                  false where that would leave the summary empty
    draft.moveBoundary(k, frame)  let segment k start at another frame, and the one before it end there
-   draft.changesAt(0.2)          { joins, leaves }: the segments that another budget would add and drop
-   draft.edits                   everything done by hand as a small JSON value; may be assigned to restore it
-   draft.isEdited, draft.undo(), draft.reset()
+   draft.changesAt(0.2)          { joins, leaves, duration_s }: the segments that another budget would add and drop
+   draft.edits                   everything done by hand as a small JSON value; may be assigned to restore it:
+                                 { budget, starts (null unless boundaries moved), held: [[start_frame, in or out], …] }
+   draft.isEdited, draft.canUndo, draft.undo(), draft.reset()
    draft.estimateStability()     generator; run it to its end, in slices of time, to have stability estimated anew
 
-   A new budget gives the very segments that Python gives. Stability is estimated with other random numbers than Python's,
-   so it may differ by a few per cent; until anything is changed, Python's own figures are shown. Segments that were put in
-   or taken out by hand are certain: their stability is 1. */
+   A new budget gives the very segments that Python gives. Stability is estimated with other random numbers than
+   Python's, so it may differ by a few per cent; until anything is changed, Python's own figures are shown. Segments
+   that were put in or taken out by hand are certain: their stability is 1. */
 "use strict";
 (function (vastsum) {
-  const DRAWN_SEGMENTS = 200_000, MIN_DRAWS = 25, MAX_DRAWS = 200; // as in summary.py
+  const DRAWN_SEGMENTS = 200_000,
+    MIN_DRAWS = 25,
+    MAX_DRAWS = 200; // as in summary.py
   const SEED = 1;
 
   vastsum.Draft = class Draft {
-    #given; #found; #clock; #values; #deviations; #past = []; #lastKind;
-    #budget; #starts; #held; // the edits: share of the video; first frame of each segment; start frame -> in or out
+    #given;
+    #found;
+    #clock;
+    #values;
+    #deviations;
+    #past = [];
+    #lastKind;
+    #budget;
+    #starts;
+    #held; // the edits: share of the video; first frame of each segment; start frame -> in or out
     #chosen; // for each of #starts, before any trimming
 
     constructor(summary, starts) {
@@ -37,32 +48,51 @@
       this.#restore(this.#unedited());
     }
 
-    get budget() { return this.#budget; }
-    get given() { return this.#given; }
-    get isEdited() { return !this.#isAsGiven(); }
-    get canUndo() { return this.#past.length > 0; }
+    get budget() {
+      return this.#budget;
+    }
+    get given() {
+      return this.#given;
+    }
+    get isEdited() {
+      return !this.#isAsGiven();
+    }
+    get canUndo() {
+      return this.#past.length > 0;
+    }
 
     /** When frames appear on screen, and which frame is on screen when. */
-    timeOf(frame) { return this.#clock.timeOf(frame); }
-    frameAt(time_s) { return this.#clock.frameAt(time_s); }
+    timeOf(frame) {
+      return this.#clock.timeOf(frame);
+    }
+    frameAt(time_s) {
+      return this.#clock.frameAt(time_s);
+    }
 
     /** The segment on screen at a time: the last that starts at or before it, to a rounding error. */
     indexAt(time_s) {
       const { segments } = this.summary;
-      let low = 0, high = segments.length;
+      let low = 0,
+        high = segments.length;
       while (high - low > 1) {
         const middle = (low + high) >> 1;
-        if (segments[middle].start_s <= time_s + 1e-4) low = middle; else high = middle;
+        if (segments[middle].start_s <= time_s + 1e-4) low = middle;
+        else high = middle;
       }
       return low;
     }
 
     /** true or false where a person decided about this segment, else undefined. */
-    heldAt(k) { return this.#held.get(this.#starts[this.#originOf(k)]); }
+    heldAt(k) {
+      return this.#held.get(this.#starts[this.#originOf(k)]);
+    }
 
     setBudget(fraction) {
       if (!(fraction > 0 && fraction <= 1)) throw new RangeError(`${fraction} is not a share of the video`);
-      if (fraction !== this.#budget) this.#edit(() => { this.#budget = fraction; }, "budget");
+      if (fraction !== this.#budget)
+        this.#edit(() => {
+          this.#budget = fraction;
+        }, "budget");
     }
 
     toggle(k) {
@@ -109,14 +139,18 @@
       return { budget: this.#budget, starts: moved ? [...this.#starts] : null, held: [...this.#held] };
     }
 
-    set edits(edits) { this.#edit(() => this.#take(edits)); }
+    set edits(edits) {
+      this.#edit(() => this.#take(edits));
+    }
 
     undo() {
       this.#lastKind = undefined;
       if (this.#past.length) this.#restore(this.#past.pop());
     }
 
-    reset() { this.edits = this.#unedited(); }
+    reset() {
+      this.edits = this.#unedited();
+    }
 
     *estimateStability() {
       const { values, deviations, weights, capacity, chosen } = this.#select(this.#budget);
@@ -130,10 +164,12 @@
         yield draw / draws;
       }
       const isTrimmed = this.summary.segments.length !== this.#starts.length;
-      this.#show(this.summary.segments.map((segment, k) => {
-        const certain = this.heldAt(k) !== undefined || (isTrimmed && !segment.selected && this.#isPiece(k));
-        return { ...segment, stability: certain ? 1 : agreed[this.#originOf(k)] / draws };
-      }));
+      this.#show(
+        this.summary.segments.map((segment, k) => {
+          const certain = this.heldAt(k) !== undefined || (isTrimmed && !segment.selected && this.#isPiece(k));
+          return { ...segment, stability: certain ? 1 : agreed[this.#originOf(k)] / draws };
+        }),
+      );
     }
 
     // ---- choosing ----
@@ -161,9 +197,15 @@
       const room = capacity - weights.reduce((sum, weight, k) => sum + (held[k] ? weight : 0), 0);
       const free = held.flatMap((wanted, k) => (wanted === undefined ? [k] : []));
       const solve = held.includes(true) ? vastsum.bestSet : vastsum.knapsack;
-      const filled = solve(free.map((k) => values[k]), free.map((k) => weights[k]), Math.max(room, 0));
+      const filled = solve(
+        free.map((k) => values[k]),
+        free.map((k) => weights[k]),
+        Math.max(room, 0),
+      );
       const chosen = Uint8Array.from(held, (wanted) => (wanted ? 1 : 0));
-      free.forEach((k, n) => { chosen[k] = filled[n]; });
+      free.forEach((k, n) => {
+        chosen[k] = filled[n];
+      });
       return chosen;
     }
 
@@ -186,7 +228,8 @@
       const { layout, chosen, nothingFits } = this.#select(this.#budget);
       this.#chosen = chosen;
       const segments = layout.flatMap((segment, k) =>
-        nothingFits && chosen[k] ? this.#trimmed(segment) : [{ ...segment, selected: chosen[k] === 1 }]);
+        nothingFits && chosen[k] ? this.#trimmed(segment) : [{ ...segment, selected: chosen[k] === 1 }],
+      );
       this.#show(this.#decided(segments));
     }
 
@@ -197,10 +240,12 @@
       const centre = this.highlight(segment);
       const begin = (n) => Math.min(Math.max(centre - Math.floor(n / 2), first), last + 1 - n);
       const fits = (n) => this.timeOf(begin(n) + n) - this.timeOf(begin(n)) <= seconds + 1e-9;
-      let low = 1, high = last - first + 2; // the longest window that fits is in [low, high)
+      let low = 1,
+        high = last - first + 2; // the longest window that fits is in [low, high)
       while (high - low > 1) {
         const middle = (low + high) >> 1;
-        if (fits(middle)) low = middle; else high = middle;
+        if (fits(middle)) low = middle;
+        else high = middle;
       }
       const start = begin(low);
       const cuts = [first, ...[start, start + low].filter((cut) => first < cut && cut <= last), last + 1];
@@ -211,10 +256,13 @@
     #decided(segments) {
       const known = new Map(this.summary.segments.map((segment) => [segment.start_frame, segment.stability]));
       return segments.map(({ start_frame, end_frame, start_s, end_s, selected }) => ({
-        start_frame, end_frame, start_s, end_s,
+        start_frame,
+        end_frame,
+        start_s,
+        end_s,
         importance: meanOver(this.#values, { start_frame, end_frame }),
         uncertainty: meanOver(this.#deviations, { start_frame, end_frame }),
-        stability: this.#held.has(start_frame) ? 1 : known.get(start_frame) ?? 1,
+        stability: this.#held.has(start_frame) ? 1 : (known.get(start_frame) ?? 1),
         selected,
       }));
     }
@@ -224,11 +272,13 @@
       const chosen = segments.filter((segment) => segment.selected);
       const duration_s = chosen.reduce((sum, segment) => sum + (segment.end_s - segment.start_s), 0);
       this.summary = {
-        ...given, segments,
+        ...given,
+        segments,
         budget: { fraction: this.#budget, seconds: this.#budget * given.video.duration_s },
         summary: {
           n_frames: chosen.reduce((sum, segment) => sum + segment.end_frame - segment.start_frame + 1, 0),
-          duration_s, fraction: duration_s / given.video.duration_s,
+          duration_s,
+          fraction: duration_s / given.video.duration_s,
         },
       };
     }
@@ -268,17 +318,23 @@
       if (!this.#isAsGiven()) return this.#choose();
       this.summary = this.#given;
       this.#chosen = new Uint8Array(this.#starts.length);
-      this.summary.segments.forEach(({ selected }, k) => { if (selected) this.#chosen[this.#originOf(k)] = 1; });
+      this.summary.segments.forEach(({ selected }, k) => {
+        if (selected) this.#chosen[this.#originOf(k)] = 1;
+      });
     }
 
-    #unedited() { return { budget: this.#given.budget.fraction, starts: null, held: [] }; }
+    #unedited() {
+      return { budget: this.#given.budget.fraction, starts: null, held: [] };
+    }
 
     #isAsGiven() {
       return this.#budget === this.#given.budget.fraction && this.#held.size === 0 && this.#starts === this.#found;
     }
 
     /** Which of #starts a shown segment lies in: itself, unless it is a piece of a trimmed one. */
-    #originOf(k) { return vastsum.firstAtLeast(this.#starts, this.summary.segments[k].start_frame + 1) - 1; }
+    #originOf(k) {
+      return vastsum.firstAtLeast(this.#starts, this.summary.segments[k].start_frame + 1) - 1;
+    }
 
     #isPiece(k) {
       const { segments } = this.summary;
@@ -297,7 +353,9 @@
       this.frames = [...segments.map((segment) => segment.start_frame), video.n_frames];
       this.times_s = [...segments.map((segment) => segment.start_s), segments.at(-1).end_s];
     }
-    timeOf(frame) { return interpolate(frame, this.frames, this.times_s); }
+    timeOf(frame) {
+      return interpolate(frame, this.frames, this.times_s);
+    }
     frameAt(time_s) {
       const frame = Math.floor(interpolate(time_s, this.times_s, this.frames) + 1e-6);
       return Math.min(Math.max(frame, 0), this.frames.at(-1) - 1);
@@ -314,10 +372,12 @@
 
   /** The index of the first of some increasing numbers that is at least `wanted`. */
   vastsum.firstAtLeast = function (numbers, wanted) {
-    let low = 0, high = numbers.length;
+    let low = 0,
+      high = numbers.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (numbers[middle] < wanted) low = middle + 1; else high = middle;
+      if (numbers[middle] < wanted) low = middle + 1;
+      else high = middle;
     }
     return low;
   };

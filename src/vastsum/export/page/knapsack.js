@@ -7,8 +7,9 @@
    vastsum.bestSet(values, weights, capacity) -> Uint8Array
        The same, but empty where nothing adds to a sum: what fills the room beside items that are taken anyway.
 
-   Two steps. Bounds settle the items on which every best set agrees (`settle`). What they leave open, a handful of items
-   and a little room, goes to a dynamic program (`solve`). Sums run in the same order as in Python wherever they decide. */
+   Two steps. Bounds settle the items on which every best set agrees (`settle`). What they leave open, a handful of
+   items and a little room, goes to a dynamic program (`solve`). Sums run in the same order as in Python wherever they
+   decide. */
 "use strict";
 (function (vastsum) {
   const ROUNDING = 1e-9;
@@ -33,22 +34,30 @@
     if (open.length > 0) {
       let left = room;
       for (let k = 0; k < taken.length; k++) if (taken[k]) left -= units[k];
-      const decided = solve(open.map((k) => worth[k]), open.map((k) => units[k]), left);
-      open.forEach((k, n) => { taken[k] = decided[n]; });
+      const decided = solve(
+        open.map((k) => worth[k]),
+        open.map((k) => units[k]),
+        left,
+      );
+      open.forEach((k, n) => {
+        taken[k] = decided[n];
+      });
     }
     return taken;
   };
 
-  /* The relaxed problem (items may be taken in part) is solved by filling up in order of value per weight; its value is
-     an upper bound. Forcing an item the other way lowers that bound by at least |value - weight * price|, where price is
-     the value per weight at which room runs out. Where the lowered bound is below what a whole solution reaches already,
-     the item is settled. */
+  /* The relaxed problem (items may be taken in part) is solved by filling up in order of value per weight; its value
+     is an upper bound. Forcing an item the other way lowers that bound by at least |value - weight * price|, where
+     price is the value per weight at which room runs out. Where the lowered bound is below what a whole solution
+     reaches already, the item is settled. */
   function settle(values, weights, capacity) {
     const n = values.length;
     const density = Float64Array.from(values, (value, k) => value / weights[k]);
     const order = Uint32Array.from(values, (_, k) => k).sort((a, b) => density[b] - density[a] || a - b);
 
-    let within = 0, load = 0, reached = 0;
+    let within = 0,
+      load = 0,
+      reached = 0;
     for (; within < n; within++) {
       const k = order[within];
       if (load + weights[k] > capacity || !(values[k] > 0)) break;
@@ -77,9 +86,9 @@
     return { taken, open };
   }
 
-  /* best[c] is the highest value within capacity c. An item is one pass over the capacities that matter, from above, so
-     that it is counted once; below `capacity` minus the weight of all later items nothing is read again. One bit for each
-     item and capacity remembers whether it was taken there. */
+  /* best[c] is the highest value within capacity c. An item is one pass over the capacities that matter, from above,
+     so that it is counted once; below `capacity` minus the weight of all later items nothing is read again. One bit for
+     each item and capacity remembers whether it was taken there. */
   function solve(values, weights, capacity) {
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     const room = Math.min(capacity, total);

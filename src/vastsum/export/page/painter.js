@@ -6,14 +6,17 @@
 
    const painter = new vastsum.Painter({ host, view, picture, whole, onPicture })
    painter.load(draft, thumbnails)
-   painter.paint({ current, hovered, edge })  segments at hand and under the pointer, { k, frame } of an edge being dragged
+   painter.paint({ current, hovered, edge })  the segments at hand and under the pointer; { k, frame } of a dragged edge
    painter.thumbnailAt(time_s), painter.forgetColours()
 
-   From top to bottom: a ruler, the film strip, importance with its band, the segments. Only what falls on a pixel is drawn. */
+   From top to bottom: a ruler, the film strip, importance with its band, the segments. Only what falls on a pixel is
+   drawn. */
 "use strict";
 (function (vastsum) {
   const { element, timecode, firstAtLeast } = vastsum;
-  const TIME_STEPS_S = [0.04, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+  const TIME_STEPS_S = [
+    0.04, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400,
+  ];
   const THINNEST_PX = 0.35; // to be seen, and yet not to make twelve per cent look like fifty
   const SHADES = 21;
 
@@ -22,17 +25,37 @@
     span_s = 1;
     layout = null;
 
-    get to_s() { return this.from_s + this.span_s; }
-    get middle_s() { return this.from_s + this.span_s / 2; }
-    x(time_s) { return ((time_s - this.from_s) / this.span_s) * this.layout.width; }
-    timeAt(x) { return this.from_s + (x / this.layout.width) * this.span_s; }
-    shows(time_s) { return time_s >= this.from_s && time_s <= this.to_s; }
+    get to_s() {
+      return this.from_s + this.span_s;
+    }
+    get middle_s() {
+      return this.from_s + this.span_s / 2;
+    }
+    x(time_s) {
+      return ((time_s - this.from_s) / this.span_s) * this.layout.width;
+    }
+    timeAt(x) {
+      return this.from_s + (x / this.layout.width) * this.span_s;
+    }
+    shows(time_s) {
+      return time_s >= this.from_s && time_s <= this.to_s;
+    }
   };
 
   vastsum.Painter = class Painter {
-    #host; #view; #picture; #whole; #onPicture;
-    #draft; #thumbnails = []; #pickTimes; #extent; // of what was loaded
-    #shown; #images = new Map(); #colours = null; #wholeDrawn = [];
+    #host;
+    #view;
+    #picture;
+    #whole;
+    #onPicture;
+    #draft;
+    #thumbnails = [];
+    #pickTimes;
+    #extent; // of what was loaded
+    #shown;
+    #images = new Map();
+    #colours = null;
+    #wholeDrawn = [];
 
     constructor({ host, view, picture, whole, onPicture }) {
       [this.#host, this.#view, this.#picture, this.#whole, this.#onPicture] = [host, view, picture, whole, onPicture];
@@ -45,7 +68,9 @@
       this.#extent = importanceExtent(draft.given);
     }
 
-    forgetColours() { this.#colours = null; }
+    forgetColours() {
+      this.#colours = null;
+    }
 
     paint(shown) {
       const width = this.#picture.parentElement.clientWidth;
@@ -62,13 +87,19 @@
       this.#drawWhole();
     }
 
-    get #summary() { return this.#draft.summary; }
+    get #summary() {
+      return this.#draft.summary;
+    }
 
     /** Segments at least partly in view, with the edge that is being dragged where it is now. */
     *#shownSegments() {
       const { segments } = this.#summary;
       const { edge } = this.#shown;
-      for (let k = this.#draft.indexAt(this.#view.from_s); k < segments.length && segments[k].start_s < this.#view.to_s; k++) {
+      for (
+        let k = this.#draft.indexAt(this.#view.from_s);
+        k < segments.length && segments[k].start_s < this.#view.to_s;
+        k++
+      ) {
         let { start_s, end_s } = segments[k];
         if (edge?.k === k) start_s = this.#draft.timeOf(edge.frame);
         if (edge?.k === k + 1) end_s = this.#draft.timeOf(edge.frame);
@@ -80,7 +111,8 @@
       const { curve, lane } = this.#view.layout;
       pen.fillStyle = this.#colours.tint;
       for (const { segment, left, right } of this.#shownSegments()) {
-        if (segment.selected) pen.fillRect(left, curve.top, Math.max(right - left, THINNEST_PX), lane.bottom - curve.top);
+        if (segment.selected)
+          pen.fillRect(left, curve.top, Math.max(right - left, THINNEST_PX), lane.bottom - curve.top);
       }
     }
 
@@ -99,7 +131,11 @@
         const label = timecode(n * step_s, decimals);
         const labelWidth = pen.measureText(label).width;
         pen.fillStyle = this.#colours.quiet;
-        pen.fillText(label, Math.min(Math.max(x - labelWidth / 2, 2), width - labelWidth - 2), (ruler.top + ruler.bottom) / 2 - 1);
+        pen.fillText(
+          label,
+          Math.min(Math.max(x - labelWidth / 2, 2), width - labelWidth - 2),
+          (ruler.top + ruler.bottom) / 2 - 1,
+        );
       }
     }
 
@@ -114,10 +150,17 @@
         const n = Math.max(Math.round((right - left) / usual), 1);
         for (let tile = 0; tile < n; tile++) {
           const [x, width] = [left + ((right - left) * tile) / n, (right - left) / n];
-          const src = this.#thumbnailWithin(this.#view.timeAt(left), this.#view.timeAt(right), this.#view.timeAt(x + width / 2));
+          const src = this.#thumbnailWithin(
+            this.#view.timeAt(left),
+            this.#view.timeAt(right),
+            this.#view.timeAt(x + width / 2),
+          );
           const image = this.#image(src);
           if (image) drawCovering(pen, image, x + 0.5, strip.top, width - 1, height);
-          else { pen.fillStyle = this.#colours.sunk; pen.fillRect(x, strip.top, width - 1, height); }
+          else {
+            pen.fillStyle = this.#colours.sunk;
+            pen.fillRect(x, strip.top, width - 1, height);
+          }
         }
       }
       this.#dimLeftOut(pen, strip);
@@ -135,7 +178,9 @@
       if (run) yield run;
     }
 
-    thumbnailAt(time_s) { return nearest(this.#thumbnails, time_s)?.src ?? null; }
+    thumbnailAt(time_s) {
+      return nearest(this.#thumbnails, time_s)?.src ?? null;
+    }
 
     /** The picture nearest to a time, if possible one from this stretch. */
     #thumbnailWithin(from_s, to_s, time_s) {
@@ -232,15 +277,24 @@
 
     #pointsOnScreen(from_s, to_s) {
       const { importance, uncertainty } = this.#summary;
-      const times = this.#pickTimes, n = times.length, { width } = this.#view.layout;
-      const first = Math.max(firstAtLeast(times, from_s) - 1, 0), last = Math.min(firstAtLeast(times, to_s), n - 1);
+      const times = this.#pickTimes,
+        n = times.length,
+        { width } = this.#view.layout;
+      const first = Math.max(firstAtLeast(times, from_s) - 1, 0),
+        last = Math.min(firstAtLeast(times, to_s), n - 1);
       const group = Math.max(Math.floor((last - first + 1) / width), 1);
       const points = [];
       const x = (time_s) => ((time_s - from_s) / (to_s - from_s)) * width;
       for (let t = first - (first % group); t <= last; t += group) {
         const size = Math.min(group, n - t);
-        let time = 0, mean = 0, std = 0;
-        for (let i = t; i < t + size; i++) { time += times[i]; mean += importance[i]; std += uncertainty[i]; }
+        let time = 0,
+          mean = 0,
+          std = 0;
+        for (let i = t; i < t + size; i++) {
+          time += times[i];
+          mean += importance[i];
+          std += uncertainty[i];
+        }
         points.push({ x: x(time / size), mean: mean / size, std: std / size });
       }
       // The first and the last value are drawn out to the ends of the video.
@@ -365,7 +419,10 @@
   /** The theme's colours as the canvas takes them, light-dark() resolved. */
   function readColours(host) {
     const probe = host.appendChild(element("i", { hidden: true }));
-    const colour = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
+    const colour = (name) => {
+      probe.style.color = `var(--${name})`;
+      return getComputedStyle(probe).color;
+    };
     const named = ["ink", "quiet", "line", "sunk", "card", "curve", "band", "tint", "outline"];
     const colours = {
       ...Object.fromEntries(named.map((name) => [name, colour(name)])),
@@ -380,13 +437,19 @@
 
   /** Steps from one rgb(…) to another. */
   function shades(first, last) {
-    const [from, to] = [first, last].map((colour) => colour.match(/[\d.]+/g).slice(0, 3).map(Number));
+    const [from, to] = [first, last].map((colour) =>
+      colour
+        .match(/[\d.]+/g)
+        .slice(0, 3)
+        .map(Number),
+    );
     const between = (share) => from.map((part, n) => Math.round(part + (to[n] - part) * share));
     return Array.from({ length: SHADES }, (_, n) => `rgb(${between(n / (SHADES - 1)).join(" ")})`);
   }
 
   function importanceExtent({ importance, uncertainty }) {
-    let low = Infinity, high = -Infinity;
+    let low = Infinity,
+      high = -Infinity;
     for (let t = 0; t < importance.length; t++) {
       low = Math.min(low, importance[t] - uncertainty[t]);
       high = Math.max(high, importance[t] + uncertainty[t]);
@@ -397,13 +460,15 @@
 
   /** The thumbnail nearest to a time; with `side` the nearest at or after it (1), or before it (-1). */
   function nearest(thumbnails, time_s, side = 0) {
-    let low = 0, high = thumbnails.length;
+    let low = 0,
+      high = thumbnails.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (thumbnails[middle].time_s < time_s) low = middle + 1; else high = middle;
+      if (thumbnails[middle].time_s < time_s) low = middle + 1;
+      else high = middle;
     }
     const [before, after] = [thumbnails[low - 1], thumbnails[low]];
     if (side !== 0) return side > 0 ? after : before;
-    return before && after && time_s - before.time_s < after.time_s - time_s ? before : after ?? before;
+    return before && after && time_s - before.time_s < after.time_s - time_s ? before : (after ?? before);
   }
 })((globalThis.vastsum ??= {}));

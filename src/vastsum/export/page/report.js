@@ -3,7 +3,9 @@
 (function (vastsum) {
   const { element, timecode, length, percent } = vastsum;
   const CLOSE = 0.8; // below this stability a choice is a close call
-  const MAX_CALLS = 12, MAX_SCENES = 200, MAX_CHIPS = 12;
+  const MAX_CALLS = 12,
+    MAX_SCENES = 200,
+    MAX_CHIPS = 12;
   const TICKS = [5, 10, 20, 30, 40, 50];
   const REST_MS = 60;
 
@@ -17,7 +19,9 @@
   function start() {
     const { summary, name, made } = data;
     part("title").textContent = name;
-    part("made").append(...made.map(([what, value]) => element("div", {}, element("dt", {}, what), element("dd", {}, value))));
+    part("made").append(
+      ...made.map(([what, value]) => element("div", {}, element("dt", {}, what), element("dd", {}, value))),
+    );
     video.addEventListener("error", missVideo);
     video.src = data.video;
     timeline.load({ summary, starts: data.starts, thumbnails: data.thumbnails, video });
@@ -26,7 +30,9 @@
     timeline.addEventListener("select", () => markAtHand());
     part("reset").onclick = () => timeline.reset();
     part("download").onclick = download;
-    part("choose").onchange = ({ target }) => { if (target.files[0]) showVideo(URL.createObjectURL(target.files[0])); };
+    part("choose").onchange = ({ target }) => {
+      if (target.files[0]) showVideo(URL.createObjectURL(target.files[0]));
+    };
     openAtTheBest(summary);
     show();
   }
@@ -57,13 +63,27 @@
     // Fine enough for the budget that was asked for, however small.
     slider.max = String(Math.max(50, Math.ceil(100 * fraction)));
     slider.min = String(Math.min(1, 100 * fraction));
-    slider.addEventListener("input", () => { timeline.budget = Math.min(Number(slider.value) / 100, 1); });
+    slider.addEventListener("input", () => {
+      timeline.budget = Math.min(Number(slider.value) / 100, 1);
+    });
     const [low, high] = [Number(slider.min), Number(slider.max)];
-    part("ticks").append(...TICKS.filter((tick) => tick <= high).map((tick) => {
-      const button = element("button", { type: "button", ariaLabel: `Budget ${tick} percent`, onclick: () => { timeline.budget = tick / 100; } }, `${tick} %`);
-      button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
-      return button;
-    }));
+    part("ticks").append(
+      ...TICKS.filter((tick) => tick <= high).map((tick) => {
+        const button = element(
+          "button",
+          {
+            type: "button",
+            ariaLabel: `Budget ${tick} percent`,
+            onclick: () => {
+              timeline.budget = tick / 100;
+            },
+          },
+          `${tick} %`,
+        );
+        button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
+        return button;
+      }),
+    );
   }
 
   function showBudget(summary) {
@@ -81,7 +101,8 @@
   function show() {
     const { summary, draft } = timeline;
     const chosen = indexed(summary).filter(({ segment }) => segment.selected);
-    part("facts").textContent = `${length(summary.summary.duration_s)} of ${length(summary.video.duration_s)}, ` +
+    part("facts").textContent =
+      `${length(summary.summary.duration_s)} of ${length(summary.video.duration_s)}, ` +
       `${chosen.length} of ${summary.segments.length} segments${draft.isEdited ? ", edited here" : ""}`;
     part("reset").disabled = !draft.isEdited;
     showBudget(summary);
@@ -105,7 +126,9 @@
       ["Segments", `${chosen.length} of ${summary.segments.length}`],
       ["Firm choices", `${firm} of ${chosen.length}`],
     ];
-    part("result").replaceChildren(...rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]));
+    part("result").replaceChildren(
+      ...rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]),
+    );
   }
 
   function picture({ start_frame, end_frame }) {
@@ -122,62 +145,155 @@
 
   function showScenes(chosen) {
     const strongest = Math.max(...chosen.map(({ segment }) => segment.importance), 1e-9);
-    const shown = [...chosen].sort((a, b) => b.segment.importance - a.segment.importance).slice(0, MAX_SCENES).sort((a, b) => a.k - b.k);
-    part("storyboard-note").textContent = shown.length < chosen.length
-      ? `the ${shown.length} most important of ${chosen.length}` : "what the summary shows, in order";
-    part("storyboard").replaceChildren(...shown.map(({ segment, k }) => {
-      const bar = element("i");
-      bar.style.transform = `scaleX(${Math.max(segment.importance / strongest, 0)})`;
-      const time = `${timecode(segment.start_s, 1)}`;
-      const held = timeline.draft.heldAt(k) !== undefined;
-      return element("li", { className: "scene", "data-k": k },
-        element("button", { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(k) },
-          picture(segment), element("span", {}, time)),
-        element("div", { className: "about" },
-          element("div", { className: "row" }, element("b", {}, length(segment.end_s - segment.start_s)),
-            element("span", { className: "quiet" }, held ? "by hand" : `${percent(segment.stability)} stable`)),
-          element("div", { className: "bar", title: "importance" }, bar),
-          element("div", { className: "row" },
-            element("span", { className: "quiet" }, `${segment.importance.toFixed(2)} ± ${segment.uncertainty.toFixed(2)}`),
-            element("button", { type: "button", className: "small", ariaLabel: `Take out the segment at ${time}`, onclick: () => timeline.toggle(k) }, "Take out"))));
-    }));
+    const shown = [...chosen]
+      .sort((a, b) => b.segment.importance - a.segment.importance)
+      .slice(0, MAX_SCENES)
+      .sort((a, b) => a.k - b.k);
+    part("storyboard-note").textContent =
+      shown.length < chosen.length
+        ? `the ${shown.length} most important of ${chosen.length}`
+        : "what the summary shows, in order";
+    part("storyboard").replaceChildren(
+      ...shown.map(({ segment, k }) => {
+        const bar = element("i");
+        bar.style.transform = `scaleX(${Math.max(segment.importance / strongest, 0)})`;
+        const time = `${timecode(segment.start_s, 1)}`;
+        const held = timeline.draft.heldAt(k) !== undefined;
+        return element(
+          "li",
+          { className: "scene", "data-k": k },
+          element(
+            "button",
+            { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(k) },
+            picture(segment),
+            element("span", {}, time),
+          ),
+          element(
+            "div",
+            { className: "about" },
+            element(
+              "div",
+              { className: "row" },
+              element("b", {}, length(segment.end_s - segment.start_s)),
+              element("span", { className: "quiet" }, held ? "by hand" : `${percent(segment.stability)} stable`),
+            ),
+            element("div", { className: "bar", title: "importance" }, bar),
+            element(
+              "div",
+              { className: "row" },
+              element(
+                "span",
+                { className: "quiet" },
+                `${segment.importance.toFixed(2)} ± ${segment.uncertainty.toFixed(2)}`,
+              ),
+              element(
+                "button",
+                {
+                  type: "button",
+                  className: "small",
+                  ariaLabel: `Take out the segment at ${time}`,
+                  onclick: () => timeline.toggle(k),
+                },
+                "Take out",
+              ),
+            ),
+          ),
+        );
+      }),
+    );
     markAtHand();
   }
 
   function markAtHand() {
-    for (const scene of part("storyboard").children) scene.classList.toggle("at-hand", Number(scene.dataset.k) === timeline.current);
+    for (const scene of part("storyboard").children)
+      scene.classList.toggle("at-hand", Number(scene.dataset.k) === timeline.current);
   }
 
   function showChanges(id, fraction) {
     const { joins, leaves, duration_s } = timeline.draft.changesAt(fraction);
     part(`${id}-title`).textContent = `At ${percent(fraction)}`;
-    const chips = (segments) => element("div", { className: "chips" },
-      segments.slice(0, MAX_CHIPS).map((segment) => element("button", { type: "button", className: "chip",
-        ariaLabel: `Go to ${timecode(segment.start_s)}`, onclick: () => timeline.seek(segment.start_s) },
-        picture(segment), `${timecode(segment.start_s)} + ${length(segment.end_s - segment.start_s)}`)),
-      segments.length > MAX_CHIPS ? element("span", { className: "quiet" }, `and ${segments.length - MAX_CHIPS} more`) : null);
-    const said = `The summary would last ${length(duration_s)}${joins.length + leaves.length ? "." : ", with the same segments."}`;
-    part(id).replaceChildren(element("p", { className: "quiet" }, said),
+    const chips = (segments) =>
+      element(
+        "div",
+        { className: "chips" },
+        segments
+          .slice(0, MAX_CHIPS)
+          .map((segment) =>
+            element(
+              "button",
+              {
+                type: "button",
+                className: "chip",
+                ariaLabel: `Go to ${timecode(segment.start_s)}`,
+                onclick: () => timeline.seek(segment.start_s),
+              },
+              picture(segment),
+              `${timecode(segment.start_s)} + ${length(segment.end_s - segment.start_s)}`,
+            ),
+          ),
+        segments.length > MAX_CHIPS
+          ? element("span", { className: "quiet" }, `and ${segments.length - MAX_CHIPS} more`)
+          : null,
+      );
+    const same = joins.length + leaves.length === 0;
+    const said = `The summary would last ${length(duration_s)}${same ? ", with the same segments" : ""}.`;
+    part(id).replaceChildren(
+      element("p", { className: "quiet" }, said),
       ...(joins.length ? [element("p", { className: "joins" }, `+ ${joins.length} would join`), chips(joins)] : []),
-      ...(leaves.length ? [element("p", { className: "leaves" }, `− ${leaves.length} would leave`), chips(leaves)] : []));
+      ...(leaves.length
+        ? [element("p", { className: "leaves" }, `− ${leaves.length} would leave`), chips(leaves)]
+        : []),
+    );
   }
 
   function showCalls(summary) {
-    const unsure = indexed(summary).filter(({ segment, k }) => segment.stability < CLOSE && timeline.draft.heldAt(k) === undefined)
+    const unsure = indexed(summary)
+      .filter(({ segment, k }) => segment.stability < CLOSE && timeline.draft.heldAt(k) === undefined)
       .sort((a, b) => a.segment.stability - b.segment.stability);
     part("calls-note").textContent = unsure.length
       ? "Viewers who differ as much as the model expects would not agree on these. Yours to decide."
       : `None: every choice holds in at least ${percent(CLOSE)} of the summaries chosen for viewers who differ.`;
-    part("calls").replaceChildren(...unsure.slice(0, MAX_CALLS).map(({ segment, k }) => {
-      const time = timecode(segment.start_s, 1);
-      return element("li", {},
-        element("button", { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(k) }, picture(segment)),
-        element("div", { className: "said" }, element("b", {}, `${time} + ${length(segment.end_s - segment.start_s)}`),
-          element("div", { className: "quiet" }, `${segment.selected ? "chosen" : "left out"}, agreed on by ${percent(segment.stability)}`)),
-        element("button", { type: "button", ariaLabel: `${segment.selected ? "Take out" : "Put in"} the segment at ${time}`, onclick: () => timeline.toggle(k) },
-          segment.selected ? "Take out" : "Put in"));
-    }));
-    if (unsure.length > MAX_CALLS) part("calls").append(element("li", { className: "quiet" }, `and ${unsure.length - MAX_CALLS} more, seen in the timeline by their colour`));
+    part("calls").replaceChildren(
+      ...unsure.slice(0, MAX_CALLS).map(({ segment, k }) => {
+        const time = timecode(segment.start_s, 1);
+        return element(
+          "li",
+          {},
+          element(
+            "button",
+            { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(k) },
+            picture(segment),
+          ),
+          element(
+            "div",
+            { className: "said" },
+            element("b", {}, `${time} + ${length(segment.end_s - segment.start_s)}`),
+            element(
+              "div",
+              { className: "quiet" },
+              `${segment.selected ? "chosen" : "left out"}, agreed on by ${percent(segment.stability)}`,
+            ),
+          ),
+          element(
+            "button",
+            {
+              type: "button",
+              ariaLabel: `${segment.selected ? "Take out" : "Put in"} the segment at ${time}`,
+              onclick: () => timeline.toggle(k),
+            },
+            segment.selected ? "Take out" : "Put in",
+          ),
+        );
+      }),
+    );
+    if (unsure.length > MAX_CALLS)
+      part("calls").append(
+        element(
+          "li",
+          { className: "quiet" },
+          `and ${unsure.length - MAX_CALLS} more, seen in the timeline by their colour`,
+        ),
+      );
   }
 
   function download() {

@@ -1,13 +1,13 @@
 /* <vastsum-timeline>: a summary to look at, to play and to change.
 
-   A page needs theme.css, timeline.css and, in this order, common.js, knapsack.js, draft.js, painter.js, timeline.js: plain scripts
-   without modules, so that they can be inlined into one file or served under a strict content-security policy
-   (no inline script, no inline style). Everything lives on the global object `vastsum`.
+   A page needs theme.css, timeline.css and, in this order, common.js, knapsack.js, draft.js, painter.js, timeline.js:
+   plain scripts without modules, so that they can be inlined into one file or served under a strict content-security
+   policy (no inline script, no inline style). Everything lives on the global object `vastsum`.
 
      const timeline = document.querySelector("vastsum-timeline");
      timeline.load({
        summary,      content of a summary.json, version 1
-       thumbnails,   [{ time_s, src }, …] pictures of the video, any number, sorted by time; src is any URL. May be empty
+       thumbnails,   [{ time_s, src }, …] pictures of the video, sorted by time; src is any URL. May be empty
        video,        the <video> that shows the original, or null. The playhead follows it and moves it
        starts,       optional, see draft.js
        edits,        optional: what `timeline.edits` gave earlier
@@ -32,28 +32,41 @@
                                                  once more (reason "stability") when stability was estimated anew
      mode      { playing, summary }              playing began or ended; `summary`: only the chosen segments
 
-   Pointer: click seeks, double click puts a segment in or out, dragging an edge in the lane of segments moves it; dragging
-   the ruler or the pictures scrubs, dragging below them pans; Ctrl + wheel or two fingers zoom, the strip at the bottom pans.
-   Keys: see KEYS. A video of ten hours (72 000 picks, thousands of segments) is drawn in a few milliseconds: only what
-   falls on a pixel is. */
+   Pointer: click seeks, double click puts a segment in or out, dragging an edge in the lane of segments moves it;
+   dragging the ruler or the pictures scrubs, dragging below them pans; Ctrl + wheel or two fingers zoom, the strip at
+   the bottom pans. Keys: see KEYS. A video of ten hours (72 000 picks, thousands of segments) is no trouble: painter.js
+   draws only what falls on a pixel. */
 "use strict";
 (function (vastsum) {
   const { element, timecode, length, percent } = vastsum;
 
   const KEYS = [
-    ["Space", "play or pause"], ["P", "play the summary"], ["← →", "one second back or on (Shift: ten)"],
-    [", .", "one frame back or on"], ["↑ ↓", "segment before or after"], ["Enter", "put the segment in or take it out"],
-    ["I", "let the segment start here"], ["O", "let the segment end here"], ["+ −", "zoom in or out"], ["0", "show all"],
+    ["Space", "play or pause"],
+    ["P", "play the summary"],
+    ["← →", "one second back or on (Shift: ten)"],
+    [", .", "one frame back or on"],
+    ["↑ ↓", "segment before or after"],
+    ["Enter", "put the segment in or take it out"],
+    ["I", "let the segment start here"],
+    ["O", "let the segment end here"],
+    ["+ −", "zoom in or out"],
+    ["0", "show all"],
     ["Ctrl Z", "undo"],
   ];
   const INTO_FRAME_S = 0.002; // the video is put a little into a frame, where rounding cannot show the one before
   const MIN_SPAN_S = 0.5; // as far as one can zoom in
-  const CLICK_REACH_PX = 4, EDGE_REACH_PX = 6, TOUCH_REACH_PX = 16;
-  const ESTIMATE_AFTER_MS = 120, SLICE_MS = 8;
+  const CLICK_REACH_PX = 4,
+    EDGE_REACH_PX = 6,
+    TOUCH_REACH_PX = 16;
+  const ESTIMATE_AFTER_MS = 120,
+    SLICE_MS = 8;
 
   const ICONS = {
-    play: "M8 5v14l11-7z", pause: "M6 5h4v14H6zM14 5h4v14h-4z", highlights: "M4 5v14l8-7zM13 5v14l8-7z",
-    zoomIn: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z", zoomOut: "M5 11h14v2H5z",
+    play: "M8 5v14l11-7z",
+    pause: "M6 5h4v14H6zM14 5h4v14h-4z",
+    highlights: "M4 5v14l8-7zM13 5v14l8-7z",
+    zoomIn: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
+    zoomOut: "M5 11h14v2H5z",
     all: "M4 9V4h5v2H6v3zM15 4h5v5h-2V6h-3zM4 15h2v3h3v2H4zM18 15h2v5h-5v-2h3z",
     undo: "M12 6V2L6 7l6 5V8a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7z",
   };
@@ -74,14 +87,25 @@
     time_s = 0;
     current = 0;
     isPlayingSummary = false;
-    #parts = null; #video = null; #watching = null; #letGo = null;
-    #view = new vastsum.View(); #painter = null; #isDrawing = false;
-    #pointers = new Map(); #drag = null; #hovered = null;
+    #parts = null;
+    #video = null;
+    #watching = null;
+    #letGo = null;
+    #view = new vastsum.View();
+    #painter = null;
+    #isDrawing = false;
+    #pointers = new Map();
+    #drag = null;
+    #hovered = null;
+    #counted = null; // how many segments there were, and where the one at hand began
     #estimate = 0; // which turn of estimating stability is under way
 
     connectedCallback() {
       if (!this.#parts) this.#build();
-      const recolour = () => { this.#painter.forgetColours(); this.#draw(); };
+      const recolour = () => {
+        this.#painter.forgetColours();
+        this.#draw();
+      };
       const size = new ResizeObserver(() => this.#draw());
       const theme = new MutationObserver(recolour);
       const system = matchMedia("(prefers-color-scheme: dark)");
@@ -89,10 +113,17 @@
       theme.observe(document.documentElement, { attributeFilter: ["data-theme"] });
       system.addEventListener("change", recolour);
       this.#watch(this.#video);
-      this.#letGo = () => { size.disconnect(); theme.disconnect(); system.removeEventListener("change", recolour); this.#watching.abort(); };
+      this.#letGo = () => {
+        size.disconnect();
+        theme.disconnect();
+        system.removeEventListener("change", recolour);
+        this.#watching.abort();
+      };
     }
 
-    disconnectedCallback() { this.#letGo(); }
+    disconnectedCallback() {
+      this.#letGo();
+    }
 
     load({ summary, thumbnails = [], video = null, starts, edits }) {
       this.draft = new vastsum.Draft(summary, starts);
@@ -100,19 +131,36 @@
       this.#painter.load(this.draft, thumbnails);
       [this.#view.from_s, this.#view.span_s] = [0, summary.video.duration_s];
       this.time_s = 0;
-      this.current = Math.max(this.summary.segments.findIndex((segment) => segment.selected), 0);
+      this.current = Math.max(
+        this.summary.segments.findIndex((segment) => segment.selected),
+        0,
+      );
+      this.#counted = { n: this.summary.segments.length };
       this.#watch(video);
       this.#changed("load", {}, { quietly: true });
     }
 
     // ---- what a page asks for and does ----
 
-    get summary() { return this.draft.summary; }
-    get duration_s() { return this.summary.video.duration_s; }
-    get video() { return this.#video; }
-    get edits() { return this.draft.edits; }
-    set edits(edits) { this.draft.edits = edits; this.#changed("edits"); }
-    get budget() { return this.draft.budget; }
+    get summary() {
+      return this.draft.summary;
+    }
+    get duration_s() {
+      return this.summary.video.duration_s;
+    }
+    get video() {
+      return this.#video;
+    }
+    get edits() {
+      return this.draft.edits;
+    }
+    set edits(edits) {
+      this.draft.edits = edits;
+      this.#changed("edits");
+    }
+    get budget() {
+      return this.draft.budget;
+    }
     set budget(fraction) {
       this.draft.setBudget(fraction);
       this.#changed("budget", { fraction });
@@ -132,8 +180,14 @@
       this.#say(`Segment now starts at ${timecode(start_s, 2)}.`);
     }
 
-    undo() { this.draft.undo(); this.#changed("undo"); }
-    reset() { this.draft.reset(); this.#changed("reset"); }
+    undo() {
+      this.draft.undo();
+      this.#changed("undo");
+    }
+    reset() {
+      this.draft.reset();
+      this.#changed("reset");
+    }
 
     seek(time_s) {
       this.isPlayingSummary &&= this.#segmentAt(time_s).selected;
@@ -144,11 +198,15 @@
     select(k) {
       if (k < 0 || k >= this.summary.segments.length) return;
       this.current = k;
+      this.#counted.start_s = this.summary.segments[k].start_s;
       this.#tell("select", { k, segment: this.summary.segments[k] });
       this.#draw();
     }
 
-    play() { this.isPlayingSummary = false; return this.#play(); }
+    play() {
+      this.isPlayingSummary = false;
+      return this.#play();
+    }
 
     playSummary() {
       this.isPlayingSummary = true;
@@ -159,7 +217,9 @@
       return this.#play();
     }
 
-    pause() { this.#video?.pause(); }
+    pause() {
+      this.#video?.pause();
+    }
 
     zoom(factor, about_s = this.#view.shows(this.time_s) ? this.time_s : this.#view.middle_s) {
       const span = Math.min(Math.max(this.#view.span_s / factor, MIN_SPAN_S), this.duration_s);
@@ -167,43 +227,111 @@
       this.#show(about_s - share * span, span);
     }
 
-    showAll() { this.#show(0, this.duration_s); }
+    showAll() {
+      this.#show(0, this.duration_s);
+    }
 
-    thumbnailAt(time_s) { return this.#painter.thumbnailAt(time_s); }
+    thumbnailAt(time_s) {
+      return this.#painter.thumbnailAt(time_s);
+    }
 
     // ---- parts ----
 
     #build() {
       const button = (name, label, onclick) =>
-        element("button", { type: "button", className: "icon", title: label, ariaLabel: label, onclick }, vastsum.icon(name));
+        element(
+          "button",
+          { type: "button", className: "icon", title: label, ariaLabel: label, onclick },
+          vastsum.icon(name),
+        );
       const picture = element("canvas", { "aria-hidden": "true" });
       const playhead = element("div", { className: "playhead" });
       const tip = element("div", { className: "tip", hidden: true, "aria-hidden": "true" });
-      const stage = element("div", { className: "stage", tabIndex: 0, role: "slider", ariaLabel: "Timeline" }, picture, playhead);
+      const stage = element(
+        "div",
+        { className: "stage", tabIndex: 0, role: "slider", ariaLabel: "Timeline" },
+        picture,
+        playhead,
+      );
       const whole = element("canvas", { "aria-hidden": "true" });
       const window_ = element("div", { className: "window" });
       const overview = element("div", { className: "overview", "aria-hidden": "true" }, whole, window_);
       const clock = element("span", { className: "clock" });
       const play = button("play", "Play or pause (Space)", () => this.#playOrPause());
-      const highlights = element("button", { type: "button", className: "main", title: "Play only what is chosen (P)",
-        onclick: () => (this.isPlayingSummary && !this.#video.paused ? this.pause() : this.playSummary()) });
+      const highlights = element("button", {
+        type: "button",
+        className: "main",
+        title: "Play only what is chosen (P)",
+        onclick: () => (this.isPlayingSummary && !this.#video.paused ? this.pause() : this.playSummary()),
+      });
       const undo = button("undo", "Undo (Ctrl Z)", () => this.undo());
-      const tools = element("div", { className: "tools", role: "toolbar", ariaLabel: "Timeline controls" },
-        highlights, play, clock, element("span", { className: "space" }), undo,
-        button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 2)), button("zoomIn", "Zoom in (+)", () => this.zoom(2)),
-        button("all", "Show all (0)", () => this.showAll()));
+      const tools = element(
+        "div",
+        { className: "tools", role: "toolbar", ariaLabel: "Timeline controls" },
+        highlights,
+        play,
+        clock,
+        element("span", { className: "space" }),
+        undo,
+        button("zoomOut", "Zoom out (−)", () => this.zoom(1 / 2)),
+        button("zoomIn", "Zoom in (+)", () => this.zoom(2)),
+        button("all", "Show all (0)", () => this.showAll()),
+      );
       const facts = element("p");
       const flip = element("button", { type: "button", onclick: () => this.toggle(this.current) });
       const said = element("p", { className: "unseen", role: "status", ariaLive: "polite" });
-      const keys = element("details", {}, element("summary", {}, "Keys"), element("div", { className: "keys" },
-        KEYS.map(([key, what]) => element("span", {}, ...key.split(" ").flatMap((one) => [element("kbd", {}, one), " "]), what))));
+      const keys = element(
+        "details",
+        {},
+        element("summary", {}, "Keys"),
+        element(
+          "div",
+          { className: "keys" },
+          KEYS.map(([key, what]) =>
+            element("span", {}, ...key.split(" ").flatMap((one) => [element("kbd", {}, one), " "]), what),
+          ),
+        ),
+      );
       const mark = (of, text) => element("span", {}, element("i", { className: of }), text);
-      const legend = element("div", { className: "legend" }, mark("of-curve", "importance"), mark("of-band", "± uncertainty"),
-        mark("of-chosen", "chosen: unsure to firm"), mark("of-left-out", "left out: unsure to firm"));
-      this.replaceChildren(stage, overview, tip, legend, tools,
-        element("div", { className: "current" }, facts, flip), keys, said);
-      this.#parts = { playhead, tip, stage, window: window_, overview, clock, play, highlights, undo, facts, flip, said };
-      this.#painter = new vastsum.Painter({ host: this, view: this.#view, picture, whole, onPicture: () => this.#draw() });
+      const legend = element(
+        "div",
+        { className: "legend" },
+        mark("of-curve", "importance"),
+        mark("of-band", "± uncertainty"),
+        mark("of-chosen", "chosen: unsure to firm"),
+        mark("of-left-out", "left out: unsure to firm"),
+      );
+      this.replaceChildren(
+        stage,
+        overview,
+        tip,
+        legend,
+        tools,
+        element("div", { className: "current" }, facts, flip),
+        keys,
+        said,
+      );
+      this.#parts = {
+        playhead,
+        tip,
+        stage,
+        window: window_,
+        overview,
+        clock,
+        play,
+        highlights,
+        undo,
+        facts,
+        flip,
+        said,
+      };
+      this.#painter = new vastsum.Painter({
+        host: this,
+        view: this.#view,
+        picture,
+        whole,
+        onPicture: () => this.#draw(),
+      });
 
       stage.addEventListener("keydown", (event) => this.#onKey(event));
       stage.addEventListener("pointerdown", (event) => this.#onDown(event));
@@ -212,8 +340,13 @@
       stage.addEventListener("pointerleave", () => this.#hover(null));
       stage.addEventListener("dblclick", (event) => this.toggle(this.draft.indexAt(this.#timeAt(event))));
       stage.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false });
-      overview.addEventListener("pointerdown", (event) => { overview.setPointerCapture(event.pointerId); this.#panTo(event); });
-      overview.addEventListener("pointermove", (event) => { if (event.buttons) this.#panTo(event); });
+      overview.addEventListener("pointerdown", (event) => {
+        overview.setPointerCapture(event.pointerId);
+        this.#panTo(event);
+      });
+      overview.addEventListener("pointermove", (event) => {
+        if (event.buttons) this.#panTo(event);
+      });
     }
 
     // ---- the video ----
@@ -232,11 +365,27 @@
         follow();
         if (!video.paused && this.#video === video) requestAnimationFrame(whilePlaying);
       };
-      const mode = () => { this.#tell("mode", { playing: !video.paused, summary: this.isPlayingSummary }); this.#showState(); };
-      video.addEventListener("play", () => { whilePlaying(); mode(); }, { signal });
+      const mode = () => {
+        this.#tell("mode", { playing: !video.paused, summary: this.isPlayingSummary });
+        this.#showState();
+      };
+      video.addEventListener(
+        "play",
+        () => {
+          whilePlaying();
+          mode();
+        },
+        { signal },
+      );
       video.addEventListener("pause", mode, { signal });
       for (const name of ["timeupdate", "seeked"]) video.addEventListener(name, follow, { signal });
-      video.addEventListener("loadedmetadata", () => { if (this.time_s > 0) video.currentTime = this.time_s; }, { signal });
+      video.addEventListener(
+        "loadedmetadata",
+        () => {
+          if (this.time_s > 0) video.currentTime = this.time_s;
+        },
+        { signal },
+      );
     }
 
     #play() {
@@ -255,7 +404,10 @@
       if (this.isPlayingSummary && !this.#video.paused && !this.#segmentAt(time_s).selected) {
         const next = this.summary.segments.find((segment) => segment.selected && segment.start_s >= time_s);
         if (next) this.#goTo(next.start_s);
-        else { this.isPlayingSummary = false; this.pause(); }
+        else {
+          this.isPlayingSummary = false;
+          this.pause();
+        }
       }
       if (!this.#video.paused) {
         const span = this.#view.span_s;
@@ -284,7 +436,14 @@
       const k = this.#edgeAt(event);
       const y = this.#at(event).y;
       const kind = k > 0 ? "edge" : y < this.#view.layout.curve.top ? "scrub" : "pan";
-      this.#drag = { kind, x: event.clientX, moved: false, from_s: this.#view.from_s, k, frame: this.summary.segments[k]?.start_frame };
+      this.#drag = {
+        kind,
+        x: event.clientX,
+        moved: false,
+        from_s: this.#view.from_s,
+        k,
+        frame: this.summary.segments[k]?.start_frame,
+      };
       if (this.#drag.kind === "scrub") this.seek(this.#timeAt(event));
     }
 
@@ -330,7 +489,8 @@
       const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
       const span = this.#view.span_s;
       if (event.ctrlKey || event.metaKey) this.zoom(Math.exp(-event.deltaY / 200), this.#timeAt(event));
-      else if (sideways && span < this.duration_s) this.#show(this.#view.from_s + (sideways / this.#view.layout.width) * span, span);
+      else if (sideways && span < this.duration_s)
+        this.#show(this.#view.from_s + (sideways / this.#view.layout.width) * span, span);
       else return; // the page scrolls
       event.preventDefault();
     }
@@ -347,15 +507,28 @@
         this.select(k);
         this.#say(this.#described(k));
       };
-      const move = (time_s) => { this.seek(time_s); this.select(this.draft.indexAt(this.time_s)); };
+      const move = (time_s) => {
+        this.seek(time_s);
+        this.select(this.draft.indexAt(this.time_s));
+      };
       const actions = {
-        " ": () => this.#playOrPause(), p: () => this.playSummary(),
-        ArrowLeft: () => move(this.time_s - step_s), ArrowRight: () => move(this.time_s + step_s),
-        ",": () => move(this.draft.timeOf(frame - 1)), ".": () => move(this.draft.timeOf(frame + 1)),
-        ArrowUp: () => toSegment(this.current - 1), ArrowDown: () => toSegment(this.current + 1),
-        Home: () => move(0), End: () => move(segments.at(-1).start_s), Enter: () => this.toggle(this.current),
-        i: () => this.#cutHere(this.current, frame), o: () => this.#cutHere(this.current + 1, frame + 1),
-        "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(1 / 2), 0: () => this.showAll(),
+        " ": () => this.#playOrPause(),
+        p: () => this.playSummary(),
+        ArrowLeft: () => move(this.time_s - step_s),
+        ArrowRight: () => move(this.time_s + step_s),
+        ",": () => move(this.draft.timeOf(frame - 1)),
+        ".": () => move(this.draft.timeOf(frame + 1)),
+        ArrowUp: () => toSegment(this.current - 1),
+        ArrowDown: () => toSegment(this.current + 1),
+        Home: () => move(0),
+        End: () => move(segments.at(-1).start_s),
+        Enter: () => this.toggle(this.current),
+        i: () => this.#cutHere(this.current, frame),
+        o: () => this.#cutHere(this.current + 1, frame + 1),
+        "+": () => this.zoom(2),
+        "=": () => this.zoom(2),
+        "-": () => this.zoom(1 / 2),
+        0: () => this.showAll(),
         z: undoing ? () => this.undo() : undefined,
       };
       const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -384,7 +557,9 @@
       return { x: event.clientX - left, y: event.clientY - top };
     }
 
-    #timeAt(event) { return Math.min(Math.max(this.#view.timeAt(this.#at(event).x), 0), this.duration_s); }
+    #timeAt(event) {
+      return Math.min(Math.max(this.#view.timeAt(this.#at(event).x), 0), this.duration_s);
+    }
 
     /** The segment whose start is under the pointer, in the lane of segments; -1 where there is none. */
     #edgeAt(event) {
@@ -394,7 +569,8 @@
       const { segments } = this.summary;
       const reach = event.pointerType === "touch" ? TOUCH_REACH_PX : EDGE_REACH_PX;
       const here = this.draft.indexAt(this.#timeAt(event));
-      const nearby = [here, here + 1].filter((k) => k > 0 && k < segments.length)
+      const nearby = [here, here + 1]
+        .filter((k) => k > 0 && k < segments.length)
         .map((k) => ({ k, away: Math.abs(this.#view.x(segments[k].start_s) - x) }))
         .sort((a, b) => a.away - b.away)[0];
       // Narrow segments are mostly for clicking; the very narrow ones only for that.
@@ -408,7 +584,9 @@
       this.#show(((event.clientX - left) / width) * this.duration_s - span / 2, span);
     }
 
-    #segmentAt(time_s) { return this.summary.segments[this.draft.indexAt(time_s)]; }
+    #segmentAt(time_s) {
+      return this.summary.segments[this.draft.indexAt(time_s)];
+    }
 
     #show(from_s, span_s) {
       this.#view.from_s = Math.min(Math.max(from_s, 0), this.duration_s - span_s);
@@ -418,11 +596,18 @@
 
     // ---- telling ----
 
-    #tell(name, detail) { this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail })); }
-    #say(text) { this.#parts.said.textContent = text; }
+    #tell(name, detail) {
+      this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail }));
+    }
+    #say(text) {
+      this.#parts.said.textContent = text;
+    }
 
     #changed(reason, detail, { quietly = false } = {}) {
-      this.current = Math.min(this.current, this.summary.segments.length - 1);
+      const { segments } = this.summary;
+      // Where a segment was cut in pieces or became whole again, others have its number now.
+      if (segments.length !== this.#counted.n) this.current = this.draft.indexAt(this.#counted.start_s);
+      this.#counted = { n: segments.length, start_s: segments[this.current].start_s };
       if (detail && !quietly) this.#tell(reason, detail);
       if (!quietly) this.#tell("change", { summary: this.summary, edits: this.edits, reason });
       this.#draw();
@@ -451,8 +636,10 @@
       const { start_s, end_s, importance, uncertainty, stability, selected } = this.summary.segments[k];
       const held = this.draft.heldAt(k);
       const how = held === undefined ? `${percent(stability)} stable` : "by hand";
-      return `Segment ${k + 1} of ${this.summary.segments.length}, ${timecode(start_s, 1)} to ${timecode(end_s, 1)}, ` +
-        `${selected ? "chosen" : "left out"}, ${how}, importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`;
+      return (
+        `Segment ${k + 1} of ${this.summary.segments.length}, ${timecode(start_s, 1)} to ${timecode(end_s, 1)}, ` +
+        `${selected ? "chosen" : "left out"}, ${how}, importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`
+      );
     }
 
     #showState() {
@@ -484,13 +671,15 @@
       const { importance, uncertainty, stability, selected, start_s, end_s } = this.summary.segments[this.#hovered];
       const src = this.thumbnailAt(time_s);
       const sure = this.draft.heldAt(this.#hovered) === undefined ? `${percent(stability)} stable` : "by hand";
-      tip.replaceChildren(...[
-        src && element("img", { src, alt: "" }),
-        element("b", {}, timecode(time_s, 2)),
-        element("div", {}, `${selected ? "chosen" : "left out"}, ${sure}`),
-        element("div", { className: "quiet" }, `importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`),
-        element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
-      ].filter(Boolean));
+      tip.replaceChildren(
+        ...[
+          src && element("img", { src, alt: "" }),
+          element("b", {}, timecode(time_s, 2)),
+          element("div", {}, `${selected ? "chosen" : "left out"}, ${sure}`),
+          element("div", { className: "quiet" }, `importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`),
+          element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
+        ].filter(Boolean),
+      );
       const { x } = this.#at(event);
       const left = x + 16 + tip.offsetWidth > this.#view.layout.width ? x - 16 - tip.offsetWidth : x + 16;
       tip.style.transform = `translate(${Math.max(left, 0)}px, ${this.#view.layout.curve.top}px)`;
@@ -510,7 +699,11 @@
 
     #drawNow() {
       if (!this.#parts.stage.clientWidth) return;
-      this.#painter.paint({ current: this.current, hovered: this.#hovered, edge: this.#drag?.kind === "edge" ? this.#drag : null });
+      this.#painter.paint({
+        current: this.current,
+        hovered: this.#hovered,
+        edge: this.#drag?.kind === "edge" ? this.#drag : null,
+      });
       const { window: frame, overview } = this.#parts;
       const { from_s, span_s } = this.#view;
       frame.hidden = span_s >= this.duration_s;
