@@ -90,8 +90,12 @@ def test_the_wheel_alone_summarises_offline(wheel: Path, tmp_path: Path) -> None
     video = make_video(tmp_path / "holiday.mp4", Recipe(n_frames=150, sounds=["aac"]))
     bare = [sys.executable, "-c", BARE, str(place), ",".join(FOR_TRAINING)]
     result = subprocess.run(
-        [*network_namespace(), *bare, "summarize", str(video)], capture_output=True, text=True, cwd=tmp_path
+        [*network_namespace(), *bare, "summarize", str(video), "--formats=mp4,json,html"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr
     _, played = assert_sound_summary(tmp_path / "holiday.summary.json", tmp_path / "holiday.summary.mp4")
     assert len(played.samples)
+    assert "vastsum-timeline" in (tmp_path / "holiday.summary.html").read_text()
