@@ -453,7 +453,7 @@ def test_without_the_video_the_report_says_so_and_takes_another(browser: Any, fi
     context = browser.new_context(**DESKTOP)  # a missing file is an error on the console, by the browser itself
     page = context.new_page()
     page.goto(page_file.as_uri())
-    page.get_by_text("The video is not where it was.").wait_for()
+    page.get_by_text("The video cannot be shown.").wait_for()
     assert page.get_by_text("gone.mp4").count() > 0
     page.get_by_label("Choose the video").set_input_files(film)
     wait_until(page, "document.querySelector('video').readyState >= 2")
