@@ -16,20 +16,21 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-import torch
 
 import vastsum.assets
-from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
 from vastsum.evaluation.calibration import calibration
 from vastsum.evaluation.metrics import agreement
 from vastsum.evaluation.robustness import robustness
 from vastsum.files import write_json
+from vastsum.scorers.base import Scorer
 from vastsum.scorers.ridge import RidgeScorer
+from vastsum.scorers.vastsum.network import VastsumNetwork
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.training import Config, load_config
 from vastsum.training.export import export_onnx
@@ -40,65 +41,67 @@ SETTINGS = [
     "network.feature_width=1280", "network.offset=0.5", "network.temperature=0.15",
     "network.input_dropout=0.9",
 ]  # fmt: skip
-N_FOLDS = 5
+N_FOLDS, N_SEEDS = 5, 3
 METRICS = ("tau", "rho", "f1", "coverage_90", "std_correlation", "jaccard")
+Table = dict[str, dict[str, dict[str, float]]]
+"""{dataset: {method: {metric: mean over folds and seeds}}}"""
 
 
-def train(config: Config, videos: list[BenchmarkVideo], seed: int = 0) -> VastsumScorer:
-    torch.set_num_threads(1)
-    method = VastsumMethod(config)
-    trainer = Trainer(method, [Member(tuple(videos), seed)])
+def train(config: Config, trainings: list[list[BenchmarkVideo]], seeds: list[int], device: str) -> list[VastsumScorer]:
+    """One scorer for each list of videos and its seed, all trained as one program."""
+    members = [Member(tuple(videos), seed) for videos, seed in zip(trainings, seeds, strict=True)]
+    trainer = Trainer(VastsumMethod(config), members, device)
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
-    return VastsumScorer(trainer.network(), "gaussian")
+        print(f"epoch {epoch + 1} of {config.training.epochs}", flush=True)
+    networks = [cast(VastsumNetwork, trainer.network(n)).cpu() for n in range(len(members))]
+    return [VastsumScorer(network, "gaussian") for network in networks]
 
 
-def fold(arguments: tuple[Config, list[Path], int]) -> list[dict[str, object]]:
-    """Train without one fold of both datasets; every metric of the videos left out."""
-    config, paths, index = arguments
-    datasets = [load_dataset(path) for path in paths]
-    parts = [(dataset, load_splits(dataset).splits[index]) for dataset in datasets]
-    ours = train(config, [dataset.videos[name] for dataset, split in parts for name in split.train])
-    rows: list[dict[str, object]] = []
-    for dataset, split in parts:
-        training = [dataset.videos[name] for name in split.train]
-        ridge = RidgeScorer.fit((video.features, video.annotations) for video in training)
-        for name in split.test:
-            for method, scorer in (("vastsum", ours), ("ridge, one dataset", ridge)):
-                rows.append({"method": method, "fold": index, **measure(scorer, dataset, name)})
-    return rows
+def cross_validate(config: Config, datasets: list[Dataset], device: str) -> Table:
+    """Train without one fold of both datasets, for every fold and seed; the means over the videos left out."""
+    splits = [load_splits(dataset).splits for dataset in datasets]
+    jobs = [(fold, seed) for seed in range(N_SEEDS) for fold in range(N_FOLDS)]
+    trainings = [
+        [dataset.videos[name] for dataset, own in zip(datasets, splits, strict=True) for name in own[fold].train]
+        for fold, _ in jobs
+    ]
+    scorers = train(config, trainings, [seed for _, seed in jobs], device)
+    table: Table = {}
+    for dataset, own in zip(datasets, splits, strict=True):
+        ours = [fold_means(scorer, dataset, own[fold].test) for scorer, (fold, _) in zip(scorers, jobs, strict=True)]
+        ridges = [ridge(dataset, split) for split in own]
+        theirs = [fold_means(scorer, dataset, split.test) for scorer, split in zip(ridges, own, strict=True)]
+        table[dataset.kind] = {"vastsum": means(ours), "ridge, one dataset": means(theirs)}
+        by_seed = [
+            np.mean([row["tau"] for row in ours[first : first + N_FOLDS]]) for first in range(0, len(ours), N_FOLDS)
+        ]
+        table[dataset.kind]["vastsum"]["tau_std_over_seeds"] = round(float(np.std(by_seed, ddof=1)), 4)
+    return table
 
 
-def measure(scorer: VastsumScorer | RidgeScorer, dataset: Dataset, name: str) -> dict[str, object]:
+def ridge(dataset: Dataset, split: Split) -> RidgeScorer:
+    videos = [dataset.videos[name] for name in split.train]
+    return RidgeScorer.fit((video.features, video.annotations) for video in videos)
+
+
+def fold_means(scorer: Scorer, dataset: Dataset, names: Sequence[str]) -> dict[str, float]:
+    rows = [measure(scorer, dataset, name) for name in names]
+    return {metric: float(np.mean([row[metric] for row in rows])) for metric in METRICS if metric in rows[0]}
+
+
+def means(folds: list[dict[str, float]]) -> dict[str, float]:
+    return {metric: round(float(np.mean([fold[metric] for fold in folds])), 4) for metric in folds[0]}
+
+
+def measure(scorer: Scorer, dataset: Dataset, name: str) -> dict[str, float]:
     video = dataset.videos[name]
     prediction = scorer.predict(video.features, video.segments)
     agreed = agreement(prediction, video, dataset.kind)
     # The deployed model says what a person would score, so its intervals can be held against TVSum's people only.
     checked = vars(calibration(prediction, video, "tvsum")) if dataset.kind == "tvsum" else {}
     numbers = vars(agreed) | checked | vars(robustness(prediction, video.segments))
-    return {"dataset": dataset.kind, "video": name, **{metric: numbers.get(metric) for metric in METRICS}}
-
-
-def cross_validate(config: Config, paths: list[Path]) -> dict[str, dict[str, dict[str, float]]]:
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        rows = [row for found in pool.map(fold, [(config, paths, index) for index in range(N_FOLDS)]) for row in found]
-    table: dict[str, dict[str, dict[str, float]]] = {}
-    for row in rows:
-        table.setdefault(str(row["dataset"]), {}).setdefault(str(row["method"]), {})
-    for dataset, methods in table.items():
-        for method in methods:
-            for metric in METRICS:
-                own = [
-                    row
-                    for row in rows
-                    if (row["dataset"], row["method"]) == (dataset, method) and row[metric] is not None
-                ]
-                folds = (
-                    [np.mean([row[metric] for row in own if row["fold"] == k]) for k in range(N_FOLDS)] if own else []
-                )
-                if folds:
-                    methods[method][metric] = round(float(np.mean(folds)), 4)
-    return table
+    return {metric: numbers[metric] for metric in METRICS if numbers.get(metric) is not None}
 
 
 def main() -> None:
@@ -109,15 +112,17 @@ def main() -> None:
         "--set", action="append", default=[], help="section.key=value, on top of this script's settings"
     )
     parser.add_argument("--only-validate", action="store_true", help="print the cross-validated numbers and stop")
+    parser.add_argument("--device", default="cpu", help="cpu or cuda")
     arguments = parser.parse_args()
 
     config = load_config(None, [*SETTINGS, *arguments.set])
-    table = cross_validate(config, arguments.data)
+    datasets = [load_dataset(path) for path in arguments.data]
+    table = cross_validate(config, datasets, arguments.device)
     print(json.dumps(table, indent=1))
     if arguments.only_validate:
         return
-    videos = [video for path in arguments.data for video in load_dataset(path).videos.values()]
-    scorer = train(config, videos)
+    videos = [video for dataset in datasets for video in dataset.videos.values()]
+    (scorer,) = train(config, [videos], [0], arguments.device)
     names = [path.name for path in arguments.data]
     card = {
         "name": "vastsum",
@@ -125,9 +130,12 @@ def main() -> None:
         "backbone": "efficientnet_lite0",
         "trained_on": names,
         "n_videos": len(videos),
-        "command": f"python scripts/train_default.py {' '.join(names)}",
+        "command": f"python scripts/train_default.py {' '.join(names)} --device {arguments.device}",
         "config": config.to_dict(),
-        "cross_validation": {"protocol": "last: five standard splits of both files, nothing chosen", "table": table},
+        "cross_validation": {
+            "protocol": f"last: five standard splits of both files, {N_SEEDS} seeds, nothing chosen",
+            "table": table,
+        },
     }
     target = arguments.output / "vastsum.onnx"
     export_onnx(scorer.network, "gaussian", target, card)

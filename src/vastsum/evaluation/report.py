@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,15 @@ import numpy as np
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.errors import CheckpointError
-from vastsum.evaluation.calibration import calibration
-from vastsum.evaluation.metrics import Agreement, agreement
+from vastsum.evaluation.measure import measure, numbers
+from vastsum.evaluation.metrics import Agreement
 from vastsum.evaluation.references import human_agreement, mean_annotator_agreement, random_agreement
-from vastsum.evaluation.robustness import robustness
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.ridge import RidgeScorer
 from vastsum.training.checkpoints import load_scorer
 from vastsum.training.protocols import MEANING
 from vastsum.training.runs import Run
-from vastsum.types import Kind, Prediction
+from vastsum.types import Prediction
 
 METRICS = (
     "tau", "rho", "score_tau", "score_rho", "f1",
@@ -192,25 +191,13 @@ def _score(
         yield VideoResult(video.name, split, seed, metrics, undefined, prediction)
 
 
-def measure(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> tuple[dict[str, float | None], int]:
-    """Every metric of one prediction, and how many correlations were undefined. A method that claims no uncertainty
-    (its deviation is zero everywhere) is not held to any."""
-    agreed = agreement(prediction, video, kind)
-    trust = asdict(calibration(prediction, video, kind)) if prediction.std.any() else {}
-    return {**_numbers(agreed), **trust, **asdict(robustness(prediction, video.segments))}, agreed.undefined
-
-
 def _references(
     videos: Sequence[BenchmarkVideo], split: int, seed: int, judge: Callable[[BenchmarkVideo], Agreement | None]
 ) -> Iterator[VideoResult]:
     for video in videos:
         agreed = judge(video)
         if agreed is not None:
-            yield VideoResult(video.name, split, seed, _numbers(agreed), agreed.undefined)
-
-
-def _numbers(agreed: Agreement) -> dict[str, float | None]:
-    return {name: value for name, value in asdict(agreed).items() if name != "undefined"}
+            yield VideoResult(video.name, split, seed, numbers(agreed), agreed.undefined)
 
 
 def _report(dataset: Dataset, source: str, rows: list[Row], notes: Sequence[str] = ()) -> EvaluationReport:

@@ -25,6 +25,8 @@ from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.types import FloatArray
 
+GPU_ROWS = 256  # videos in one pass on a GPU, over all members: more would only take memory
+
 Weights = dict[str, Tensor]
 Log = dict[str, float]
 
@@ -160,7 +162,8 @@ class Trainer:
         """Each step in passes of a few videos of every member. Within a step videos go by length, so that those padded
         together are alike; a member with fewer videos in the last step fills up with one that has no share."""
         size = self.recipe.batch_size
-        at_once = min(size, self.recipe.videos_at_once if self.device == "cpu" else size)
+        rows_at_once = self.recipe.videos_at_once if self.device == "cpu" else GPU_ROWS // len(self.members)
+        at_once = min(size, max(1, rows_at_once))
         orders = [
             np.random.default_rng([member.seed, epoch]).permutation(len(member.videos)) for member in self.members
         ]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vastsum.data import BenchmarkVideo
-from vastsum.evaluation.bench.plan import Benchmark
+from vastsum.evaluation.measure import measure
 from vastsum.evaluation.metrics import judge
-from vastsum.evaluation.report import measure
 from vastsum.training.workers import worker_pool
 from vastsum.types import FloatArray, Kind, Prediction
+
+if TYPE_CHECKING:
+    from vastsum.evaluation.bench.plan import Benchmark
 
 Measured = tuple[dict[str, float | None], int]
 
