@@ -1,0 +1,23 @@
+"""Every metric of one prediction. Importing this does not import torch: it is what judging processes run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from vastsum.data import BenchmarkVideo
+from vastsum.evaluation.calibration import calibration
+from vastsum.evaluation.metrics import Agreement, agreement
+from vastsum.evaluation.robustness import robustness
+from vastsum.types import Kind, Prediction
+
+
+def measure(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> tuple[dict[str, float | None], int]:
+    """Every metric of one prediction, and how many correlations were undefined. A method that claims no uncertainty
+    (its deviation is zero everywhere) is not held to any."""
+    agreed = agreement(prediction, video, kind)
+    trust = asdict(calibration(prediction, video, kind)) if prediction.std.any() else {}
+    return {**numbers(agreed), **trust, **asdict(robustness(prediction, video.segments))}, agreed.undefined
+
+
+def numbers(agreed: Agreement) -> dict[str, float | None]:
+    return {name: value for name, value in asdict(agreed).items() if name != "undefined"}
