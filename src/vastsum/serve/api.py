@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,7 +62,7 @@ def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
 router = APIRouter(prefix=API, responses=_errors())
 
 
-def _studio(request: Request) -> Studio:
+async def _studio(request: Request) -> Studio:  # async, or each call would go through a thread
     studio: Studio = request.app.state.studio
     return studio
 
@@ -72,7 +71,7 @@ TheStudio = Annotated[Studio, Depends(_studio)]
 JobId = Annotated[str, InPath(pattern="^[0-9a-f]{16}$", examples=["0123456789abcdef"])]
 
 
-def _job(job_id: JobId, studio: TheStudio) -> Job:
+async def _job(job_id: JobId, studio: TheStudio) -> Job:
     return studio.job(job_id)
 
 
@@ -80,7 +79,7 @@ TheJob = Annotated[Job, Depends(_job)]
 FormatName = Annotated[str, InPath(json_schema_extra={"enum": list(FORMATS)})]
 
 
-def _export(job: TheJob, format_name: FormatName) -> Export:
+async def _export(job: TheJob, format_name: FormatName) -> Export:
     if format_name not in job.exports:
         raise RefusedError(404, job.name, f"it has not been exported as '{format_name}'", "export it first")
     return job.exports[format_name]
@@ -221,9 +220,9 @@ async def result(
 
 @router.get("/jobs/{job_id}/selection", summary="The kept selection", responses=_errors(404, 409))
 async def selection(job: TheJob, studio: TheStudio) -> SelectionBody:
-    summary = await studio.summary(job)
+    chosen = await studio.chosen(job)
     assert job.edits is not None
-    return SelectionBody.of(job.edits, await studio.starts(job), summary)
+    return SelectionBody.of(job.edits, await studio.starts(job), chosen.summary)
 
 
 @router.put("/jobs/{job_id}/selection", summary="Select again, and keep it", responses=_errors(404, 409))
@@ -327,14 +326,8 @@ def _file(path: Path, *, download: bool = False, cache_s: int = 0) -> FileRespon
 
 
 async def _summary_response(studio: Studio, job: Job, edits: Edits | None) -> Response:
-    summary = await studio.summary(job, edits)
     # Straight to text: these are tens of thousands of numbers, which were checked when they were read.
-    text = await asyncio.to_thread(_json, summary.to_dict())
-    return Response(text, media_type="application/json")
-
-
-def _json(content: dict[str, Any]) -> str:
-    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return Response((await studio.chosen(job, edits)).text, media_type="application/json")
 
 
 def _stream(messages: AsyncIterator[str]) -> StreamingResponse:

@@ -30,6 +30,7 @@ DESCRIPTION = """Summarise videos, change what was chosen, and export it. Every 
 and remedy, for a person to read. Where the studio has a token, send it as `Authorization: Bearer …`, or exchange it for
 a cookie at `/session`."""
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_KEEP_ALIVE_S = 60  # a page that polls now and then need not connect anew each time
 _GRACE_S = 2  # for streams to end when the studio is asked to
 
 
@@ -77,6 +78,7 @@ def make_server(settings: Settings) -> uvicorn.Server:
         log_level="warning",
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
     return uvicorn.Server(config)

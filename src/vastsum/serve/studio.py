@@ -21,7 +21,8 @@ from vastsum.serve.errors import RefusedError
 from vastsum.serve.folders import Folders, link_or_copy, remove
 from vastsum.serve.lanes import Crashed, Finished, Lane, Outcome, Ticket
 from vastsum.serve.library import Library, safe_name
-from vastsum.serve.selection import Edits, reselect
+from vastsum.serve.results import Chosen, Results
+from vastsum.serve.selection import Edits
 from vastsum.serve.settings import Settings
 from vastsum.serve.store import Export, Failure, Job, Options, Outline, Progress, State, Store
 from vastsum.summary import Summary
@@ -31,7 +32,6 @@ log = logging.getLogger("vastsum.serve")
 MAX_CRASHES = 1  # a task whose process crashes is tried once more
 _SPARE_BYTES = 256 * 2**20  # left free on the disk, for results
 _WRITE_BYTES = 2**20
-_MAX_SUMMARIES = 16
 
 
 class Studio:
@@ -42,7 +42,7 @@ class Studio:
         self.library = Library(settings.library) if settings.library else None
         self.folders = Folders(settings.data)
         self.changes = Changes()
-        self._summaries: dict[str, Summary] = {}  # the last few that were asked for
+        self._results = Results(self.folders)
         self._n_uploads = 0
         self._lock = self.folders.lock()
         self._store = Store(self.folders.database)
@@ -98,26 +98,18 @@ class Studio:
             raise RefusedError(404, job.name, "the video is no longer there", "upload it again")
         return path
 
-    async def summary(self, job: Job, edits: Edits | None = None) -> Summary:
+    async def chosen(self, job: Job, edits: Edits | None = None) -> Chosen:
         """The kept selection of a job, or another."""
-        chosen = edits or job.edits
-        if job.state is not State.done or chosen is None:
-            raise RefusedError(409, job.name, f"the job is {job.state}, there is no summary", "wait until it is done")
-        return await asyncio.to_thread(reselect, await self._whole(job), chosen)
-
-    async def _whole(self, job: Job) -> Summary:
-        if job.id not in self._summaries:
-            loaded = await asyncio.to_thread(Summary.load, self.folders.whole(job))
-            while len(self._summaries) >= _MAX_SUMMARIES:
-                del self._summaries[next(iter(self._summaries))]
-            self._summaries[job.id] = loaded
-        return self._summaries[job.id]
+        wanted = edits or job.edits
+        if job.state is not State.done or wanted is None:
+            raise _not_done(job)
+        return await self._results.chosen(job, wanted)
 
     async def starts(self, job: Job) -> list[int]:
         """The first frames of the segments as they were found."""
         if job.state is not State.done:
-            raise RefusedError(409, job.name, f"the job is {job.state}, there is no summary", "wait until it is done")
-        return [segment.start_frame for segment in (await self._whole(job)).segments]
+            raise _not_done(job)
+        return [segment.start_frame for segment in (await self._results.whole(job)).segments]
 
     # ---- submitting ----
 
@@ -227,18 +219,18 @@ class Studio:
 
     async def keep(self, job: Job, edits: Edits) -> Summary:
         """Make this the job's selection, once it is seen to make sense."""
-        summary = await self.summary(job, edits)
+        chosen = await self.chosen(job, edits)
         self.job(job.id)  # it may have been deleted meanwhile
         job.edits = edits
         self._note(job)
-        return summary
+        return chosen.summary
 
     async def export(self, job: Job, name: str) -> Export:
         """Have the kept selection written in this format, unless that is done or under way."""
         if name not in FORMATS:
             raise ConfigError(f"format '{name}'", "is not known", f"choose one of {', '.join(FORMATS)}")
         if job.state is not State.done or job.edits is None:
-            raise RefusedError(409, job.name, f"the job is {job.state}, there is no summary", "wait until it is done")
+            raise _not_done(job)
         earlier = job.exports.get(name)
         if earlier and earlier.edits == job.edits and (earlier.state.is_open or self._is_there(job, earlier)):
             return earlier
@@ -280,7 +272,7 @@ class Studio:
     async def delete(self, job: Job) -> None:
         """First the note of it, then its files: a kill in between leaves what the next start sweeps away."""
         del self._jobs[job.id]
-        self._summaries.pop(job.id, None)
+        self._results.forget(job)
         await self._summarizing.withdraw(job.id)
         for name in list(job.exports):
             await self._exporting.withdraw(_export_key(job, name))
@@ -379,6 +371,10 @@ class Studio:
             except sqlite3.Error as error:
                 log.error("the state of job %s cannot be noted: %s", job.id, error)
         self.changes.tell(job.id)
+
+
+def _not_done(job: Job) -> RefusedError:
+    return RefusedError(409, job.name, f"the job is {job.state}, there is no summary", "wait until it is done")
 
 
 def failure_of(error: VastsumError) -> Failure:
