@@ -134,7 +134,7 @@
   function picture({ start_frame, end_frame }) {
     const time_s = timeline.draft.timeOf(timeline.draft.highlight({ start_frame, end_frame }));
     const src = timeline.thumbnailAt(time_s);
-    return src ? element("img", { src, alt: "", loading: "lazy" }) : null;
+    return src ? element("img", { src, alt: "", decoding: "async" }) : null;
   }
 
   function playFrom(k) {
