@@ -21,9 +21,19 @@ from pathlib import Path
 import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from vastsum.cli.demo import render
+from vastsum.cli import demo
 
-LIBRARY = ("Alps, day one.mp4", "Alps, day two.mp4", "Birthday.mp4", "School play.mp4")
+# Films made of scenes of the demo, by number, and how long their summaries are to be.
+LIBRARY = {
+    "Alps, day one.mp4": ((0, 1, 2, 3, 4, 5, 6), "20%"),
+    "Alps, day two.mp4": ((4, 6, 0), "15%"),
+    "Birthday.mp4": ((0, 3, 2), "8s"),
+    "School play.mp4": ((2, 1, 4), "25%"),
+}
+SHOTS = (
+    ("home", "light", False), ("home", "dark", True), ("job", "light", False), ("job", "dark", True),
+    ("compare", "dark", False),
+)  # fmt: skip
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -32,9 +42,10 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 def studio(folder: Path) -> Iterator[str]:
     library = folder / "library"
     (library / "2024").mkdir(parents=True)
-    render(library / LIBRARY[0])
-    for name in LIBRARY[1:]:
-        shutil.copyfile(library / LIBRARY[0], library / name)
+    scenes = demo.SCENES
+    for name, (numbers, _) in LIBRARY.items():
+        demo.SCENES = tuple(scenes[n] for n in numbers)
+        demo.render(library / name)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     options = ["--port", str(port), "--data", str(folder / "data"), "--library", str(library)]
@@ -53,22 +64,19 @@ def studio(folder: Path) -> Iterator[str]:
         process.wait()
 
 
-def summarise(url: str) -> list[str]:
-    """A few finished jobs, and one that failed."""
+def summarise(url: str) -> str:
+    """A few finished jobs and one that failed; gives the id of the one to look at, submitted last."""
     api = httpx.Client(base_url=f"{url}/api/v1", timeout=60)
-    asked = [
-        {"library": name, "budget": budget} for name, budget in zip(LIBRARY, ("20%", "15%", "8s", "25%"), strict=True)
-    ]
-    jobs = [api.post("/jobs", json=one).json()["id"] for one in asked]
-    jobs.append(api.post("/jobs", json={"job": jobs[0], "budget": "20%", "fast": True}).json()["id"])
     api.post("/uploads", params={"name": "Old tape.mpg"}, content=b"not a video any more")
+    for name, (_, budget) in reversed(LIBRARY.items()):
+        last = api.post("/jobs", json={"library": name, "budget": budget}).json()["id"]
     while any(job["state"] in ("queued", "running") for job in api.get("/jobs").json()["jobs"]):
         time.sleep(0.2)
-    return jobs
+    return str(last)
 
 
 def opened(browser: Browser, url: str, *, dark: bool, size: dict[str, int]) -> Page:
-    context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", device_scale_factor=2)
+    context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", device_scale_factor=1.5)
     page = context.new_page()
     page.on("console", lambda message: print(message.text) if message.type in ("error", "warning") else None)
     page.goto(url)
@@ -85,15 +93,14 @@ def main() -> None:
     destination = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images")
     destination.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, studio(Path(folder)) as url, sync_playwright() as driver:
-        first, *_, hasty = summarise(url)
+        job = summarise(url)
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        for theme in ("light", "dark"):
-            views = {"home": "#/", "job": f"#/job/{first}", "compare": f"#/compare/{first}/{hasty}"}
-            for name, place in views.items():
-                for device, size in (("", DESKTOP), ("-phone", PHONE)):
-                    page = opened(browser, f"{url}/{place}", dark=theme == "dark", size=size)
-                    shoot(page, destination / f"studio-{name}-{theme}{device}.png")
-                    page.context.close()
+        places = {"home": "#/", "job": f"#/job/{job}", "compare": f"#/compare/{job}:0.15/{job}:0.3"}
+        for name, theme, on_phone in SHOTS:
+            size = PHONE if on_phone else DESKTOP
+            page = opened(browser, f"{url}/{places[name]}", dark=theme == "dark", size=size)
+            shoot(page, destination / f"studio-{name}-{theme}{'-phone' if on_phone else ''}.png")
+            page.context.close()
         browser.close()
 
 

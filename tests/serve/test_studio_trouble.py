@@ -6,12 +6,12 @@ import os
 import random
 import resource
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from studios import Client, StudioProcess, files_in, studio_here, wait_for, workers_of
+from kills import kill_again_and_again
+from studios import Client, StudioProcess, studio_here, wait_for, workers_of
 
 import vastsum
 from vastsum.errors import OutputError
@@ -28,39 +28,8 @@ def studio_process(tmp_path: Path) -> Iterator[StudioProcess]:
     studio.end()
 
 
-def expected_files(studio: StudioProcess) -> set[str]:
-    """What finished jobs are made of; anything else is an orphan."""
-    found = {"lock"}
-    for job in studio.client.jobs():
-        folder = f"jobs/{job['id']}"
-        found |= {f"{folder}/video/{job['name']}", f"{folder}/whole.json"}
-        found |= {f"{folder}/thumbnails/{n:03d}.jpg" for n in range(len(job["video"]["thumbnails_s"]))}
-        found |= {f"{folder}/exports/{export['file']}" for export in job["exports"]}
-    return found
-
-
 def test_kills_at_random_moments_lose_no_job_and_leave_no_orphans(studio_process: StudioProcess, film: Path) -> None:
-    rng = random.Random(1)
-    finished: dict[str, dict[str, object]] = {}
-    studio = studio_process
-    ids = [studio.client.upload(film, budget="30%")["id"]]
-    for _ in range(N_KILLS):
-        for job in studio.client.jobs():
-            if job["state"] == "done" and job["id"] not in finished:
-                assert studio.client.keep(job["id"], budget=0.5).status_code == 200
-                finished[job["id"]] = studio.client.get(f"/jobs/{job['id']}/result").json()
-                studio.client.http.put(f"/jobs/{job['id']}/exports/mp4")
-        ids.append(studio.client.upload(film, budget="30%")["id"])
-        time.sleep(rng.uniform(0, 2.5))
-        studio.kill()
-        studio.start()
-        for job_id, result in finished.items():
-            assert studio.client.get(f"/jobs/{job_id}/result").json() == result
-    for job_id in ids:
-        assert studio.client.settled(job_id)["state"] == "done"
-    wait_for(lambda: all(e["state"] == "done" for job in studio.client.jobs() for e in job["exports"]))
-    assert {job["id"] for job in studio.client.jobs()} == set(ids)
-    assert {name for name in files_in(studio.data) if not name.startswith("studio.sqlite")} == expected_files(studio)
+    kill_again_and_again(studio_process, film, N_KILLS, random.Random(1))
 
 
 def test_an_upload_that_is_cut_off_leaves_nothing(studio_process: StudioProcess, film: Path) -> None:
