@@ -31,6 +31,7 @@ and remedy, for a person to read. Where the studio has a token, send it as `Auth
 a cookie at `/session`."""
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _KEEP_ALIVE_S = 60  # a page that polls now and then need not connect anew each time
+_BACKLOG = 2048
 _GRACE_S = 2  # for streams to end when the studio is asked to
 
 
@@ -88,12 +89,15 @@ def listen(settings: Settings) -> socket.socket:
     """Before anything else is begun, so that a port in use is a matter of one line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
     except OSError as error:
         where = f"{settings.host}, port {settings.port}"
         raise ConfigError(
             where, f"cannot listen there ({error.strerror})", "choose another --port or --host"
         ) from error
+    # Each answer leaves in two pieces; without this, the second waits 40 ms for the first to be acknowledged.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _page() -> list[Route]:
