@@ -1,6 +1,5 @@
 """The bench: all methods under one protocol, resumable, honest about what failed."""
 
-# ruff: noqa: ARG002  (test doubles of an interface)
 from __future__ import annotations
 
 import csv

@@ -44,7 +44,7 @@ class A2summ(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return A2summNetwork(feature_width)
 
-    def losses(self, output: Detections, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Detections, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         logits, reach, middle = output
         inside = (batch.keyshots > 0) & batch.mask
         wanted = reaches(batch.keyshots)
@@ -82,7 +82,7 @@ class A2summNetwork(nn.Module):
                 nn.init.trunc_normal_(layer.weight, std=0.02)
                 nn.init.zeros_(layer.bias)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Detections:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Detections:
         projected = self.project(features)  # (B, T, d)
         h = projected + self.positions(mask)
         for _ in range(self.LAYERS):

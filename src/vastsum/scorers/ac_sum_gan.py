@@ -113,7 +113,7 @@ class AcSumGan(LearnedMethod):
         length = off_length(play.scores, batch.mask, self.LENGTH)
         return {"total": length - gain - curiosity, "reward": play.rewards.mean(dim=1), "length": length}
 
-    def importance(self, output: AcSumGanOutput, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: AcSumGanOutput, batch: Batch) -> Tensor:
         return output.importance
 
     def returns(self, rewards: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ class AcSumGanNetwork(nn.Module):
         self.critic = perceptron(FRAGMENTS, 512, 1024, 512, 256, 1)
         self.lots, self.code, self.reward_code = Uniform(), Sampler(), Sampler()
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> AcSumGanOutput:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> AcSumGanOutput:
         x = self.compress(features)  # (B, T, d)
         scores = self.selector(x, mask)  # (B, T)
         fragment = fragments(mask)  # (B, T)

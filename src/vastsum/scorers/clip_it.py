@@ -51,14 +51,14 @@ class ClipIt(LearnedMethod):
             )
         return ClipItNetwork(feature_width // 2, self.width)
 
-    def losses(self, output: ClipItOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: ClipItOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         frames = F.normalize(batch.features[..., : output.made.shape[-1]], dim=-1)
         kind = balanced_bce(output.logits, batch)
         alike = weighted_similarity(torch.sigmoid(output.logits) * batch.mask, frames)
         anew = masked_mean(((output.made - frames) ** 2).sum(dim=-1), batch.mask)
         return {"total": kind + alike + anew, "class": kind, "similarity": alike, "reconstruction": anew}
 
-    def importance(self, output: ClipItOutput, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: ClipItOutput, batch: Batch) -> Tensor:
         return torch.sigmoid(output.logits)
 
 
@@ -76,7 +76,7 @@ class ClipItNetwork(nn.Module):
         self.score = nn.Linear(width, 1)
         self.anew = nn.Linear(width, embedding)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> ClipItOutput:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> ClipItOutput:
         frames = self.frames(features[..., : self.embedding])  # (B, T, d)
         captions = self.captions(features[..., self.embedding :])
         h = frames + self.guide(frames, mask, captions)

@@ -49,10 +49,10 @@ class Csta(LearnedMethod):
             load_imagenet(network.cnn, self.weights)
         return network
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output, batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
@@ -77,7 +77,7 @@ class CstaNetwork(nn.Module):
         )
         xavier_for_relu(self.regressor)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → importance (B, T) in (0, 1)."""
         maps = [
             self.attention_map(video[real]) for video, real in zip(features, mask, strict=True)

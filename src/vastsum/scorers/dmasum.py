@@ -33,10 +33,10 @@ class Dmasum(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return DmasumNetwork(feature_width)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output, batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
@@ -51,7 +51,7 @@ class DmasumNetwork(nn.Module):
             nn.Linear(width, width), nn.ReLU(), Dropout(self.DROPOUT), nn.LayerNorm(width), nn.Linear(width, 1)
         )
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → importance (B, T) in (0, 1)."""
         h = self.visual_norm(features + self.visual(features, mask))  # (B, T, D)
         placed = h + sinusoids(torch.arange(h.shape[1], device=h.device), h.shape[2])

@@ -88,7 +88,7 @@ class AnchorFree(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return AnchorFreeNetwork(feature_width)
 
-    def losses(self, output: PickOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: PickOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         chosen = (batch.keyshots > 0) & batch.mask
         n_chosen = chosen.sum(dim=1).clamp(min=1)
         logits = torch.where(chosen, output.logits, -output.logits)
@@ -153,7 +153,7 @@ class AnchorBasedNetwork(nn.Module):
         self.score, self.offsets = nn.Linear(HIDDEN, 1), nn.Linear(HIDDEN, 2)
         xavier_for_relu(self)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> AnchorOutput:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> AnchorOutput:
         h = (self.trunk(features, mask) * mask.unsqueeze(-1)).transpose(1, 2)  # (B, D, T)
         # The mean within each anchor; what lies beyond either end of the video counts as zero.
         pooled = [F.avg_pool1d(h, width, stride=1, padding=width // 2)[..., :-1] for width in self.WIDTHS]
@@ -168,7 +168,7 @@ class AnchorFreeNetwork(nn.Module):
         self.hidden = nn.Sequential(nn.Linear(width, HIDDEN), nn.ReLU(), Dropout(DROPOUT), nn.LayerNorm(HIDDEN))
         self.score, self.to_ends, self.centrality = nn.Linear(HIDDEN, 1), nn.Linear(HIDDEN, 2), nn.Linear(HIDDEN, 1)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> PickOutput:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> PickOutput:
         h = self.hidden(self.trunk(features, mask))  # (B, T, 128)
         return PickOutput(self.score(h).squeeze(-1), self.to_ends(h).exp(), self.centrality(h).squeeze(-1))
 

@@ -32,14 +32,14 @@ class Maam(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return AnnotationAttention(feature_width, ANNOTATORS)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         place = torch.arange(ANNOTATORS, device=output.device)
         who = place % batch.annotators.sum(dim=1, keepdim=True)  # (B, 20)
         wanted = batch.annotations.gather(1, who.unsqueeze(-1).expand(-1, -1, output.shape[1]))  # (B, 20, T)
         distance = ((output - wanted.transpose(1, 2)) ** 2).mean(dim=-1)
         return {"total": torch.where(batch.mask, distance, 0.0).sum(dim=1) / batch.mask.sum(dim=1)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output.mean(dim=-1)
 
 
@@ -49,10 +49,10 @@ class Aaam(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return AnnotationAttention(feature_width, outputs=1)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output.squeeze(-1), batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output.squeeze(-1)
 
 
@@ -64,6 +64,6 @@ class AnnotationAttention(nn.Module):
         self.layer = EncoderLayer(width, self.HEADS, width, self.DROPOUT)
         self.scores = nn.Linear(width, outputs)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → what each annotator gives each pick (B, T, U), in (0, 1)."""
         return torch.sigmoid(self.scores(self.layer(features, mask)))

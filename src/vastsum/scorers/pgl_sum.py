@@ -39,10 +39,10 @@ class PglSum(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return PglSumNetwork(feature_width)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output, batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
@@ -60,7 +60,7 @@ class PglSumNetwork(nn.Module):
         self.hidden, self.score = nn.Linear(width, width), nn.Linear(width, 1)
         xavier_for_relu(self)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → importance (B, T) in (0, 1)."""
         attended = [
             F.normalize(attend(features, mask), dim=-1) for attend in (self.global_attention, self.local_attention)

@@ -33,7 +33,7 @@ class RidgeScorer:
         noise = float(np.sqrt(np.mean([annotations.var() for _, annotations in pairs])))
         return cls(weights, feature_mean, target_mean, noise, smoothing)
 
-    def predict(self, features: FloatArray, segments: Segments) -> Prediction:  # noqa: ARG002  (a scorer may ignore them)
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:
         mean = (features - self.feature_mean) @ self.weights + self.target_mean
         mean = ndimage.gaussian_filter1d(mean, self.smoothing)
         return Prediction(mean, np.full(len(mean), self.noise))

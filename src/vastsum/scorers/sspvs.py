@@ -46,10 +46,10 @@ class Sspvs(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return SspvsNetwork(feature_width, self.stages)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mean((output - stretched(batch.targets, batch.mask)) ** 2, batch.mask)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
@@ -66,7 +66,7 @@ class SspvsNetwork(nn.Module):
         )
         self.scores = nn.ModuleList(nn.Sequential(Dropout(0.1), nn.Linear(width, 1)) for _ in range(stages))
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → importance (B, T): the product of what every stage says."""
         importance = torch.ones_like(features[..., :1])  # (B, T, 1)
         for score in self.scores:

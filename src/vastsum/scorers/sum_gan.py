@@ -82,7 +82,7 @@ class SumGan(LearnedMethod):
         caught = -F.logsigmoid(play.original) - believed
         return {"total": caught, "discrimination": caught}
 
-    def importance(self, output: SumGanOutput, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: SumGanOutput, batch: Batch) -> Tensor:
         return output.scores
 
 
@@ -95,7 +95,7 @@ class SumGanNetwork(nn.Module):
         self.discriminator = Discriminator(width)
         self.summary_code, self.random_code, self.random_scores = Sampler(), Sampler(), Uniform()
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> SumGanOutput:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> SumGanOutput:
         x = self.compress(features)  # (B, T, d)
         scores = self.selector(x, mask)  # (B, T)
         if not self.training:

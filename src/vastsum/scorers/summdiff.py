@@ -79,11 +79,11 @@ class Summdiff(LearnedMethod):
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         return batch.features, batch.mask, batch.annotations, batch.annotators
 
-    def losses(self, output: Scores, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Scores, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         squared = torch.where(batch.mask.unsqueeze(1), (output.scores - output.targets) ** 2, 0.0)
         return {"total": squared.mean(dim=1).sum(dim=1) / batch.mask.sum(dim=1)}
 
-    def importance(self, output: Scores, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Scores, batch: Batch) -> Tensor:
         return output.scores[:, 0]
 
 

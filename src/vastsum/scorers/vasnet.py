@@ -23,10 +23,10 @@ class Vasnet(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return VasnetNetwork(feature_width)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output, batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
@@ -48,7 +48,7 @@ class VasnetNetwork(nn.Module):
         for layer in (self.query, self.key, self.value, self.mix, self.hidden, self.score):
             nn.init.xavier_uniform_(layer.weight)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
         """features (B, T, D) → importance (B, T) in (0, 1)."""
         logits = self.SCALE * self.query(features) @ self.key(features).transpose(1, 2)  # (B, T, T)
         attention = logits.masked_fill(~mask.unsqueeze(1), float("-inf")).softmax(dim=-1)

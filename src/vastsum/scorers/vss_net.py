@@ -35,10 +35,10 @@ class VssNet(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         return VssNetwork(feature_width)
 
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:  # noqa: ARG002
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         return {"total": masked_mse(output, batch)}
 
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:  # noqa: ARG002
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return output
 
 
