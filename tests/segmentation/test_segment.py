@@ -73,7 +73,7 @@ def test_a_glimpse_joins_the_neighbour_it_resembles() -> None:
     picks, n_frames = two_a_second(20)
 
     class AroundTheGlimpse:
-        def cuts(self, features: FloatArray, duration_s: float) -> IntArray:  # noqa: ARG002
+        def cuts(self, features: FloatArray, duration_s: float) -> IntArray:
             return np.array([10, 11])
 
     segments = segment(features, picks, n_frames, fps=30, segmenter=AroundTheGlimpse())

@@ -24,7 +24,7 @@ class Chooser(Protocol):
 class EveryNth:
     n: int
 
-    def wants(self, index: int, since: int, until: int) -> bool:  # noqa: ARG002
+    def wants(self, index: int, since: int, until: int) -> bool:
         return index % self.n == 0
 
 
@@ -36,7 +36,7 @@ class OnScreenAt:
         step = 1 / (Fraction(fps).limit_denominator(1_000_000) * time_base)
         self._step, self._unit = step.numerator, step.denominator
 
-    def wants(self, index: int, since: int, until: int) -> bool:  # noqa: ARG002
+    def wants(self, index: int, since: int, until: int) -> bool:
         next_sample = -(-since * self._unit // self._step) * self._step
         return next_sample < until * self._unit
 
