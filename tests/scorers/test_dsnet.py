@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vastsum.data import Dataset
 from vastsum.scorers import dsnet
+from vastsum.scorers.intervals import best_cover, reaches
 from vastsum.scorers.learned import Moment
 from vastsum.training.batches import VideoTensors, pad
 
@@ -35,7 +36,9 @@ def test_the_best_intervals_are_kept_and_cover_their_picks(seed: int, n_picks: i
     centre, width = rng.uniform(-3, n_picks + 3, n_intervals), rng.exponential(6, n_intervals)
     intervals = np.stack([centre - width / 2, centre + width / 2], axis=1).astype(np.float32)
     scores = rng.random(n_intervals).astype(np.float32)
-    found = dsnet.best_cover(torch.tensor(scores)[None], torch.tensor(intervals)[None], torch.ones(1, n_picks).bool())
+    found = best_cover(
+        torch.tensor(scores)[None], torch.tensor(intervals)[None], torch.ones(1, n_picks).bool(), dsnet.OVERLAP_LIMIT
+    )
     np.testing.assert_allclose(found[0], cover_one_by_one(scores, intervals, n_picks), atol=1e-6)
 
 
@@ -45,7 +48,7 @@ def test_keyshots_become_intervals_and_distances_to_their_ends(tvsum: Dataset) -
     chosen[0, :3] = chosen[0, 7] = chosen[1, 4:6] = 1
     runs, real = dsnet._runs(replace(pad(videos), keyshots=chosen))
     assert [run[here].tolist() for run, here in zip(runs, real, strict=True)] == [[[0, 3], [7, 8]], [[4, 6]]]
-    to_ends = dsnet._to_ends(chosen > 0)
+    to_ends = reaches((chosen > 0).float())
     assert to_ends[0, :3].tolist() == [[0, 2], [1, 1], [2, 0]]
     assert to_ends[1, 4:6].tolist() == [[0, 1], [1, 0]]
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vastsum.scorers.batch import Batch
-from vastsum.scorers.intervals import centreness, focal_loss, masked_mean, painted, reach_loss, reaches
+from vastsum.scorers.intervals import best_cover, centreness, focal_loss, masked_mean, reach_loss, reaches
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
@@ -55,11 +55,10 @@ class A2summ(LearnedMethod):
 
     def importance(self, output: Detections, batch: Batch) -> Tensor:
         logits, reach, middle = output
-        scores = torch.where(batch.mask, torch.sigmoid(logits) * torch.sigmoid(middle), 0.0)
+        scores = (torch.sigmoid(logits) * torch.sigmoid(middle)).masked_fill(~batch.mask, -torch.inf)
         place = torch.arange(batch.mask.shape[1], device=batch.mask.device)
-        starts = torch.where(batch.mask, place - reach[..., 0], 0.0)
-        ends = torch.where(batch.mask, place + reach[..., 1] + 1, 0.0)  # a padded pick detects nothing
-        return painted(scores, starts, ends, batch.mask, self.OVERLAP)
+        intervals = torch.stack([place - reach[..., 0], place + reach[..., 1] + 1], dim=-1)
+        return best_cover(scores, intervals, batch.mask, self.OVERLAP)
 
 
 class A2summNetwork(nn.Module):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vastsum.scorers.batch import Batch
+from vastsum.scorers.intervals import best_cover, centreness, masked_mean, overlap, reach_loss, reaches
 from vastsum.scorers.layers import Attention, xavier_for_relu
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import Dropout
@@ -51,8 +52,8 @@ class AnchorBased(LearnedMethod):
     def losses(self, output: AnchorOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         anchors = _anchors(output.logits)  # (T, A, 2)
         keyshots, real = _runs(batch)  # (B, R, 2), (B, R)
-        overlap = _overlap(anchors[None, :, :, None], keyshots[:, None, None]) * real[:, None, None]  # (B, T, A, R)
-        best, which = overlap.max(dim=-1)  # (B, T, A)
+        overlaps = overlap(anchors[None, :, :, None], keyshots[:, None, None]) * real[:, None, None]  # (B, T, A, R)
+        best, which = overlaps.max(dim=-1)  # (B, T, A)
         on_video = batch.mask.unsqueeze(-1).expand_as(best)
 
         fits = (best > self.POSITIVE) & on_video
@@ -60,14 +61,14 @@ class AnchorBased(LearnedMethod):
         lots = _lots(batch, moment, best.shape[2]).to(best.device)
         fails = _drawn(lots, (best == 0) & on_video, self.NEGATIVES * n_fits)
         fails |= _drawn(lots, (best > 0) & (best <= self.INCOMPLETE) & on_video, self.INCOMPLETES * n_fits)
-        found = -_mean_where(F.logsigmoid(output.logits), fits)
-        rejected = -_mean_where(F.logsigmoid(-output.logits), fails)
+        found = -masked_mean(F.logsigmoid(output.logits), fits)
+        rejected = -masked_mean(F.logsigmoid(-output.logits), fails)
         classification = 0.5 * (found + rejected)
 
         index = which.flatten(1).unsqueeze(-1).expand(-1, -1, 2)
         target = _offsets(keyshots.gather(1, index).view(*best.shape, 2), anchors)  # (B, T, A, 2)
         distance = F.smooth_l1_loss(output.offsets, target, reduction="none").mean(dim=-1)
-        location = _mean_where(distance, fits)
+        location = masked_mean(distance, fits)
         return {"total": classification + location, "classification": classification, "location": location}
 
     def importance(self, output: AnchorOutput, batch: Batch) -> Tensor:
@@ -76,7 +77,7 @@ class AnchorBased(LearnedMethod):
         width = width * output.offsets[..., 1].exp()
         intervals = torch.stack([centre - width / 2, centre + width / 2], dim=-1)  # (B, T, A, 2)
         scores = output.logits.sigmoid().masked_fill(~batch.mask.unsqueeze(-1), -torch.inf)
-        return best_cover(scores.flatten(1), intervals.flatten(1, 2), batch.mask)
+        return best_cover(scores.flatten(1), intervals.flatten(1, 2), batch.mask, OVERLAP_LIMIT)
 
 
 class AnchorFree(LearnedMethod):
@@ -95,14 +96,11 @@ class AnchorFree(LearnedMethod):
         focal = -((1 - logits.sigmoid()) ** self.FOCUS) * F.logsigmoid(logits)
         classification = torch.where(batch.mask, focal, 0.0).sum(dim=1) / n_chosen
 
-        to_ends = _to_ends(chosen)  # (B, T, 2)
-        common = torch.minimum(output.to_ends, to_ends).sum(dim=-1)
-        union = output.to_ends.sum(dim=-1) + to_ends.sum(dim=-1) - common
-        location = -_mean_where(torch.log(common / union.clamp(min=1e-8) + 1e-8), chosen)
+        to_ends = reaches(chosen.to(output.logits.dtype))  # (B, T, 2)
+        location = reach_loss(output.to_ends, to_ends, chosen)
 
-        centrality = to_ends.amin(dim=-1) / (to_ends.amax(dim=-1) + 1e-8)
-        centred = F.binary_cross_entropy_with_logits(output.centrality, centrality, reduction="none")
-        centre = _mean_where(centred, chosen)
+        centred = F.binary_cross_entropy_with_logits(output.centrality, centreness(to_ends), reduction="none")
+        centre = masked_mean(centred, chosen)
         taught = chosen.any(dim=1)
         terms = {"classification": classification, "location": location, "centre": centre}
         terms = {name: torch.where(taught, term, 0.0) for name, term in terms.items()}
@@ -115,7 +113,7 @@ class AnchorFree(LearnedMethod):
         pick = torch.arange(scores.shape[1], device=scores.device)
         left, right = output.to_ends.unbind(-1)
         intervals = torch.stack([pick - left, pick + right + 1], dim=-1)  # (B, T, 2)
-        return best_cover(scores.masked_fill(~batch.mask, -torch.inf), intervals, batch.mask)
+        return best_cover(scores.masked_fill(~batch.mask, -torch.inf), intervals, batch.mask, OVERLAP_LIMIT)
 
 
 class AnchorOutput(NamedTuple):
@@ -173,31 +171,6 @@ class AnchorFreeNetwork(nn.Module):
         return PickOutput(self.score(h).squeeze(-1), self.to_ends(h).exp(), self.centrality(h).squeeze(-1))
 
 
-def best_cover(scores: Tensor, intervals: Tensor, mask: Tensor) -> Tensor:
-    """Non-maximum suppression of N intervals (B, N, 2) with scores (B, N), −∞ for none; then for each pick (B, T) the
-    best score of those kept that cover it, 0 where none does."""
-    n_picks = mask.sum(dim=1)[:, None, None]
-    intervals = intervals.clamp(min=0).minimum(n_picks).round()
-    scores = scores.masked_fill(intervals[..., 0] >= intervals[..., 1], -torch.inf)
-    importance = torch.zeros_like(mask, dtype=scores.dtype)
-    pick = torch.arange(mask.shape[1], device=mask.device)
-    while True:
-        best, which = scores.max(dim=1, keepdim=True)  # (B, 1)
-        if not torch.isfinite(best).any():
-            return importance
-        kept = intervals.gather(1, which.unsqueeze(-1).expand(-1, -1, 2))  # (B, 1, 2)
-        covered = (kept[..., 0] <= pick) & (pick < kept[..., 1])  # (B, T)
-        importance = torch.where(covered, importance.maximum(best), importance)
-        scores = scores.masked_fill(_overlap(intervals, kept) >= OVERLAP_LIMIT, -torch.inf)
-
-
-def _overlap(a: Tensor, b: Tensor) -> Tensor:
-    """Intersection over union of intervals (…, 2)."""
-    common = (torch.minimum(a[..., 1], b[..., 1]) - torch.maximum(a[..., 0], b[..., 0])).clamp(min=0)
-    union = (a[..., 1] - a[..., 0]) + (b[..., 1] - b[..., 0]) - common
-    return common / union.clamp(min=1e-6)
-
-
 def _anchors(logits: Tensor) -> Tensor:
     """(T, A, 2): intervals of each width around each pick."""
     pick = torch.arange(logits.shape[1], device=logits.device)[:, None]
@@ -231,14 +204,6 @@ def _runs(batch: Batch) -> tuple[Tensor, Tensor]:
     return runs, runs[..., 1] > runs[..., 0]
 
 
-def _to_ends(chosen: Tensor) -> Tensor:
-    """(B, T, 2): picks between each chosen pick and the first and last of its run; 0 elsewhere."""
-    pick = torch.arange(chosen.shape[1], device=chosen.device).expand_as(chosen)
-    before = torch.where(chosen, -1, pick).cummax(dim=1).values  # the last pick so far that is not chosen
-    after = torch.where(chosen, chosen.shape[1], pick).flip(1).cummin(dim=1).values.flip(1)
-    return torch.stack([pick - before - 1, after - pick - 1], dim=-1).clamp(min=0).to(torch.float32)
-
-
 def _lots(batch: Batch, moment: Moment, n_anchors: int) -> Tensor:
     """A random number for each anchor (B, T, A), from the video's own generator."""
     lots = np.ones((*batch.mask.shape, n_anchors), np.float32)
@@ -252,9 +217,3 @@ def _drawn(lots: Tensor, candidates: Tensor, counts: Tensor) -> Tensor:
     """As many candidates of each video as `counts` (B,) says, or all there are: those with the smallest lots."""
     order = torch.where(candidates, lots, 2.0).flatten(1).argsort(dim=1).argsort(dim=1)
     return (order < counts[:, None]).view_as(candidates) & candidates
-
-
-def _mean_where(values: Tensor, chosen: Tensor) -> Tensor:
-    """(B,): mean of the chosen values of each video, 0 where there are none."""
-    total = torch.where(chosen, values, 0.0).flatten(1).sum(dim=1)
-    return total / chosen.flatten(1).sum(dim=1).clamp(min=1)

@@ -45,38 +45,35 @@ def reach_loss(found: Tensor, wanted: Tensor, inside: Tensor) -> Tensor:
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """(B,) mean of values (B, T) where `mask` holds; 0 where it holds nowhere."""
-    return torch.where(mask, values, 0.0).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
+    """(B,) mean of values (B, …) where `mask` holds; 0 where it holds nowhere."""
+    total = torch.where(mask, values, 0.0).flatten(1).sum(dim=1)
+    return total / mask.flatten(1).sum(dim=1).clamp(min=1)
 
 
-def painted(scores: Tensor, starts: Tensor, ends: Tensor, mask: Tensor, threshold: float) -> Tensor:
-    """(B, T): at each pick the best score of a detection that covers it, once non-maximum suppression has been at work.
+def overlap(one: Tensor, other: Tensor) -> Tensor:
+    """Intersection over union of intervals [start, end) (…, 2)."""
+    both = (torch.minimum(one[..., 1], other[..., 1]) - torch.maximum(one[..., 0], other[..., 0])).clamp(min=0)
+    either = (one[..., 1] - one[..., 0]) + (other[..., 1] - other[..., 0]) - both
+    return both / either.clamp(min=1e-6)
 
-    Detections (B, N) are [start, end) on the picks, rounded and cut to the video; `mask` tells the real picks.
+
+def best_cover(scores: Tensor, intervals: Tensor, mask: Tensor, limit: float) -> Tensor:
+    """For each pick (B, T) the best score of the detections that cover it, 0 where none does, once of any that overlap
+    by `limit` or more the best alone is kept.
+
+    Detections have scores (B, N), −∞ for none, and intervals [start, end) on the picks (B, N, 2), which are rounded and
+    cut to the video. The best detection of every video is taken at once, then the next best.
     """
-    n_picks = mask.sum(dim=1, keepdim=True)
-    starts, ends = (edge.round().clamp(min=0).minimum(n_picks) for edge in (starts, ends))
-    kept = suppressed(scores, starts, ends, threshold)
-    place = torch.arange(mask.shape[1], device=mask.device)
-    covers = (starts.unsqueeze(-1) <= place) & (place < ends.unsqueeze(-1)) & kept.unsqueeze(-1)  # (B, N, T)
-    return torch.where(covers, scores.unsqueeze(-1), 0.0).amax(dim=1)
-
-
-def suppressed(scores: Tensor, starts: Tensor, ends: Tensor, threshold: float) -> Tensor:
-    """(B, N) which detections survive greedy non-maximum suppression, all videos at once.
-
-    A detection falls to a surviving better one that it overlaps (IoU ≥ threshold). Who survives is settled from the
-    best downwards, so asking everyone at once, again and again, ends with the greedy answer.
-    """
-    real = starts < ends
-    both = torch.minimum(ends[:, :, None], ends[:, None]) - torch.maximum(starts[:, :, None], starts[:, None])
-    either = torch.maximum(ends[:, :, None], ends[:, None]) - torch.minimum(starts[:, :, None], starts[:, None])
-    overlap = both >= threshold * either
-    order = scores.argsort(dim=1, descending=True, stable=True).argsort(dim=1)  # rank of each detection, 0 the best
-    beaten_by = overlap & (order[:, :, None] > order[:, None]) & real[:, :, None] & real[:, None]  # (B, N, N)
-    kept = real
+    n_picks = mask.sum(dim=1)[:, None, None]
+    intervals = intervals.clamp(min=0).minimum(n_picks).round()
+    scores = scores.masked_fill(intervals[..., 0] >= intervals[..., 1], -torch.inf)
+    importance = torch.zeros_like(mask, dtype=scores.dtype)
+    pick = torch.arange(mask.shape[1], device=mask.device)
     while True:
-        next_kept = real & ~(beaten_by & kept[:, None]).any(dim=2)
-        if torch.equal(next_kept, kept):
-            return kept
-        kept = next_kept
+        best, which = scores.max(dim=1, keepdim=True)  # (B, 1)
+        if not torch.isfinite(best).any():
+            return importance
+        kept = intervals.gather(1, which.unsqueeze(-1).expand(-1, -1, 2))  # (B, 1, 2)
+        covered = (kept[..., 0] <= pick) & (pick < kept[..., 1])  # (B, T)
+        importance = torch.where(covered, importance.maximum(best), importance)
+        scores = scores.masked_fill(overlap(intervals, kept) >= limit, -torch.inf)
