@@ -109,9 +109,9 @@ def studio_here(data: Path, **settings: Any) -> Iterator[Client]:
 class StudioProcess:
     """`vastsum serve` in a process of its own, which can be killed and started again on the same folder."""
 
-    def __init__(self, data: Path, *options: object, before: Callable[[], None] | None = None) -> None:
+    def __init__(self, data: Path, *options: object) -> None:
         self.data, self.port = data, free_port()
-        self._options, self._before = options, before
+        self._options = options
         self.start()
 
     def start(self) -> None:
@@ -120,7 +120,6 @@ class StudioProcess:
             [*command, *map(str, self._options)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            preexec_fn=self._before,
             start_new_session=True,
         )
         self.client = Client(self.port)

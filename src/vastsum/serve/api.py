@@ -225,7 +225,7 @@ async def selection(job: TheJob, studio: TheStudio) -> SelectionBody:
     return SelectionBody.of(job.edits, await studio.starts(job), chosen.summary)
 
 
-@router.put("/jobs/{job_id}/selection", summary="Select again, and keep it", responses=_errors(404, 409))
+@router.put("/jobs/{job_id}/selection", summary="Select again, and keep it", responses=_errors(404, 409, 507))
 async def keep_selection(job: TheJob, studio: TheStudio, asked: EditsBody) -> SelectionBody:
     edits = asked.to_edits()
     summary = await studio.keep(job, edits)

@@ -209,7 +209,7 @@ class Studio:
             self._store.save(job)
         except sqlite3.Error as error:
             remove(self.folders.of(job))
-            raise RefusedError(507, job.name, f"the job cannot be noted ({error})", "free some space") from error
+            raise _not_noted(job, error) from error
         self._jobs[job.id] = job
         self._enqueue(job)
         self.changes.tell(job.id)
@@ -221,8 +221,13 @@ class Studio:
         """Make this the job's selection, once it is seen to make sense."""
         chosen = await self.chosen(job, edits)
         self.job(job.id)  # it may have been deleted meanwhile
-        job.edits = edits
-        self._note(job)
+        before, job.edits = job.edits, edits
+        try:
+            self._store.save(job)
+        except sqlite3.Error as error:
+            job.edits = before
+            raise _not_noted(job, error) from error
+        self.changes.tell(job.id)
         return chosen.summary
 
     async def export(self, job: Job, name: str) -> Export:
@@ -280,7 +285,7 @@ class Studio:
             self._store.delete(job.id)
         except sqlite3.Error as error:
             self._jobs[job.id] = job
-            raise RefusedError(507, job.name, f"the job cannot be deleted ({error})", "free some space") from error
+            raise _not_noted(job, error) from error
         await asyncio.to_thread(remove, self.folders.of(job))
         self.changes.tell(job.id)
 
@@ -371,6 +376,10 @@ class Studio:
             except sqlite3.Error as error:
                 log.error("the state of job %s cannot be noted: %s", job.id, error)
         self.changes.tell(job.id)
+
+
+def _not_noted(job: Job, error: sqlite3.Error) -> RefusedError:
+    return RefusedError(507, job.name, f"the change cannot be noted ({error})", "free some space on the studio's disk")
 
 
 def _not_done(job: Job) -> RefusedError:
