@@ -19,9 +19,8 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from vastsum.errors import CheckpointError
-from vastsum.scorers.batch import Batch
 from vastsum.scorers.layers import sinusoids, xavier_for_relu
-from vastsum.scorers.learned import LearnedMethod, Moment, masked_mse
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 
@@ -48,12 +47,6 @@ class Csta(LearnedMethod):
         if self.weights is not None:
             load_imagenet(network.cnn, self.weights)
         return network
-
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        return {"total": masked_mse(output, batch)}
-
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:
-        return output
 
 
 class CstaNetwork(nn.Module):

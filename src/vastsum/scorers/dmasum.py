@@ -18,9 +18,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from vastsum.scorers.batch import Batch
 from vastsum.scorers.layers import masked_softmax, sinusoids
-from vastsum.scorers.learned import LearnedMethod, Moment, masked_mse
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 
@@ -32,12 +31,6 @@ class Dmasum(LearnedMethod):
 
     def build(self, feature_width: int) -> nn.Module:
         return DmasumNetwork(feature_width)
-
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        return {"total": masked_mse(output, batch)}
-
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:
-        return output
 
 
 class DmasumNetwork(nn.Module):

@@ -49,13 +49,15 @@ class LearnedMethod(ABC):
         """What the network's forward is called with; tensors have the video as their first dimension."""
         return batch.features, batch.segment_ids, batch.mask
 
-    @abstractmethod
     def losses(self, output: Any, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        """Loss terms of each video, (B,) each; "total" is what is minimised in this phase, the rest is for the log."""
+        """Loss terms of each video, (B,) each; "total" is what is minimised in this phase, the rest is for the log.
+        Most networks put out a score a pick, and learn the mean annotation."""
+        return {"total": masked_mse(output, batch)}
 
-    @abstractmethod
     def importance(self, output: Any, batch: Batch) -> Tensor:
         """(B, T), from the network's output in evaluation mode."""
+        scores: Tensor = output
+        return scores
 
     def scorer(self, network: nn.Module, kind: Kind) -> Scorer:
         return NetworkScorer(self, network, kind)

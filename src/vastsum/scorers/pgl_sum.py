@@ -16,9 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.scorers.batch import Batch
 from vastsum.scorers.layers import masked_softmax, sinusoids, xavier_for_relu
-from vastsum.scorers.learned import LearnedMethod, Moment, masked_mse
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 
@@ -38,12 +37,6 @@ class PglSum(LearnedMethod):
 
     def build(self, feature_width: int) -> nn.Module:
         return PglSumNetwork(feature_width)
-
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        return {"total": masked_mse(output, batch)}
-
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:
-        return output
 
 
 class PglSumNetwork(nn.Module):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vastsum.scorers.batch import Batch
-from vastsum.scorers.learned import LearnedMethod, Moment, masked_mse
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 
@@ -22,12 +21,6 @@ class Vasnet(LearnedMethod):
 
     def build(self, feature_width: int) -> nn.Module:
         return VasnetNetwork(feature_width)
-
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        return {"total": masked_mse(output, batch)}
-
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:
-        return output
 
 
 class VasnetNetwork(nn.Module):

@@ -17,9 +17,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from vastsum.scorers.batch import Batch
 from vastsum.scorers.layers import masked_softmax
-from vastsum.scorers.learned import LearnedMethod, Moment, masked_mse
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 from vastsum.scorers.vastsum.network import GatedFusion
@@ -34,12 +33,6 @@ class VssNet(LearnedMethod):
 
     def build(self, feature_width: int) -> nn.Module:
         return VssNetwork(feature_width)
-
-    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
-        return {"total": masked_mse(output, batch)}
-
-    def importance(self, output: Tensor, batch: Batch) -> Tensor:
-        return output
 
 
 class VssNetwork(nn.Module):

@@ -14,7 +14,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +31,7 @@ from vastsum.training.config import Config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import Parts, Protocol, parts_of
 from vastsum.training.vastsum import VastsumMethod
-from vastsum.training.workers import CONTEXT, worker_pool
+from vastsum.training.workers import share_out, tell
 from vastsum.types import FloatArray, Kind
 
 Judge = Callable[[FloatArray, BenchmarkVideo, Kind], tuple[float, float]]
@@ -145,33 +144,18 @@ def train_run(
         for job in waiting:
             train_job(run, dataset, job, judge, report, device)
         return
-    news = CONTEXT.SimpleQueue()
-    with worker_pool(min(workers, len(waiting)), _start_worker, run, dataset, judge, news) as pool:
-        pending = {pool.submit(_work, job) for job in waiting}
-        try:
-            while pending:
-                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                while not news.empty():
-                    report(*news.get())
-                for future in finished:
-                    future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, run, dataset, judge)
 
 
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(run: Run, dataset: Dataset, judge: Judge, news: Any) -> None:
-    _worker.update(run=run, dataset=dataset, judge=judge, news=news)
+def _start_worker(run: Run, dataset: Dataset, judge: Judge) -> None:
+    _worker.update(run=run, dataset=dataset, judge=judge)
 
 
 def _work(job: Job) -> None:
-    def report(*epoch: Any) -> None:
-        _worker["news"].put(epoch)
-
-    train_job(_worker["run"], _worker["dataset"], job, _worker["judge"], report)
+    train_job(_worker["run"], _worker["dataset"], job, _worker["judge"], tell)
 
 
 def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report, device: str = "cpu") -> None:

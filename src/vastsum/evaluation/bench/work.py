@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.loop import Member
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.population import Assignment, groups, train_together
-from vastsum.training.workers import CONTEXT, worker_pool
+from vastsum.training.workers import share_out, tell
 from vastsum.types import Prediction
 
 Report = Callable[[str, float], None]
@@ -45,7 +44,7 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
     the workers judge."""
     waiting = list(_groups(plan, together))
     if device == "cpu" and workers > 1 and len(waiting) > 1:
-        _work_side_by_side(plan, waiting, report, workers)
+        share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, plan)
         return
     for benchmark in plan.benchmarks:
         own = [group for group in waiting if group.benchmark == benchmark.name]
@@ -76,34 +75,18 @@ def _split_up(plan: Plan, benchmark: Benchmark, method: str, tasks: Sequence[Tas
         yield Group(benchmark.name, tuple(tasks[index] for index in indices))
 
 
-def _work_side_by_side(plan: Plan, waiting: Sequence[Group], report: Report, workers: int) -> None:
-    news = CONTEXT.SimpleQueue()
-    with worker_pool(min(workers, len(waiting)), _start_worker, plan, news) as pool:
-        pending = {pool.submit(_work, group) for group in waiting}
-        try:
-            while pending:
-                finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-                while not news.empty():
-                    report(*news.get())
-                for future in finished:
-                    future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(plan: Plan, news: Any) -> None:
+def _start_worker(plan: Plan) -> None:
     torch.set_num_threads(1)
-    _worker.update(plan=plan, news=news)
+    _worker.update(plan=plan)
 
 
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
     with Judges(_benchmark(plan, group)) as judges:
-        do_group(plan, group, judges, lambda *news: _worker["news"].put(news), "cpu")
+        do_group(plan, group, judges, tell, "cpu")
 
 
 def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
