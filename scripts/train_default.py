@@ -16,11 +16,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import torch
 
 import vastsum.assets
 from vastsum.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
@@ -47,13 +50,24 @@ Table = dict[str, dict[str, dict[str, float]]]
 """{dataset: {method: {metric: mean over folds and seeds}}}"""
 
 
-def train(config: Config, trainings: list[list[BenchmarkVideo]], seeds: list[int], device: str) -> list[VastsumScorer]:
-    """One scorer for each list of videos and its seed, all trained as one program."""
+def train_all(
+    config: Config, trainings: list[list[BenchmarkVideo]], seeds: list[int], device: str
+) -> list[VastsumScorer]:
+    """One scorer for each list of videos and its seed: all as one program on a GPU, two at a time on CPU."""
     members = [Member(tuple(videos), seed) for videos, seed in zip(trainings, seeds, strict=True)]
+    if device != "cpu" or len(members) == 1:
+        return train(config, members, device)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        alone = [pool.submit(train, config, [member], device) for member in members]
+        return [scorer for future in alone for scorer in future.result()]
+
+
+def train(config: Config, members: list[Member], device: str) -> list[VastsumScorer]:
+    torch.set_num_threads(1)
     trainer = Trainer(VastsumMethod(config), members, device)
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
-        print(f"epoch {epoch + 1} of {config.training.epochs}", flush=True)
+    print(f"trained {len(members)} on {len(members[0].videos)} videos each", flush=True)
     networks = [cast(VastsumNetwork, trainer.network(n)).cpu() for n in range(len(members))]
     return [VastsumScorer(network, "gaussian") for network in networks]
 
@@ -66,7 +80,7 @@ def cross_validate(config: Config, datasets: list[Dataset], device: str) -> Tabl
         [dataset.videos[name] for dataset, own in zip(datasets, splits, strict=True) for name in own[fold].train]
         for fold, _ in jobs
     ]
-    scorers = train(config, trainings, [seed for _, seed in jobs], device)
+    scorers = train_all(config, trainings, [seed for _, seed in jobs], device)
     table: Table = {}
     for dataset, own in zip(datasets, splits, strict=True):
         ours = [fold_means(scorer, dataset, own[fold].test) for scorer, (fold, _) in zip(scorers, jobs, strict=True)]
@@ -122,7 +136,7 @@ def main() -> None:
     if arguments.only_validate:
         return
     videos = [video for dataset in datasets for video in dataset.videos.values()]
-    (scorer,) = train(config, [videos], [0], arguments.device)
+    (scorer,) = train_all(config, [videos], [0], arguments.device)
     names = [path.name for path in arguments.data]
     card = {
         "name": "vastsum",
