@@ -13,6 +13,7 @@ from PIL import Image
 from studios import Client, files_in, studio_here, wait_for
 
 import vastsum
+from vastsum.assets import read_asset
 from vastsum.export import FORMATS
 
 
@@ -162,6 +163,21 @@ def test_the_same_video_can_be_summarised_in_another_way_and_outlives_the_first(
     assert second["video"]["budget"] == pytest.approx(0.25)
     assert studio.http.delete(f"/jobs/{first['id']}").status_code == 204
     assert studio.get(f"/jobs/{second['id']}/video").content == film.read_bytes()
+
+
+def test_further_models_are_found_by_name(tmp_path: Path, film: Path) -> None:
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "mine.onnx").write_bytes(read_asset("vastsum.onnx"))
+    (models / "broken.onnx").write_bytes(b"not a model")
+    with studio_here(tmp_path / "data", models=models) as studio:
+        assert studio.get("/about").json()["models"] == ["vastsum", "broken", "mine"]
+        mine = studio.settled(studio.upload(film, model="mine", fast=True)["id"])
+        assert studio.get(f"/jobs/{mine['id']}/result").json()["model"]["scorer"] == "mine"
+        broken = studio.settled(studio.submit(job=mine["id"], model="broken")["id"])
+        assert broken["state"] == "failed"
+        assert "broken.onnx" in broken["failure"]["problem"]
+        assert studio.http.post("/jobs", json={"job": mine["id"], "model": "absent"}).status_code == 422
 
 
 def test_history_comes_newest_first_and_in_pages(studio: Client, done: dict[str, Any]) -> None:

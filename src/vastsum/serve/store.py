@@ -115,7 +115,7 @@ class Job:
             "failure": _failure(content["failure"]),
             "notes": tuple(content["notes"]),
             "outline": _outline(content["outline"]),
-            "edits": _edits(content["edits"]),
+            "edits": None if content["edits"] is None else edits_from(content["edits"]),
             "exports": {name: _export(part) for name, part in content["exports"].items()},
         }
         return cls(**content)
@@ -167,17 +167,9 @@ def _outline(content: dict[str, Any] | None) -> Outline | None:
     return None if content is None else Outline(**content | {"thumbnails_s": tuple(content["thumbnails_s"])})
 
 
-def _edits(content: dict[str, Any] | None) -> Edits | None:
-    if content is None:
-        return None
+def edits_from(content: dict[str, Any]) -> Edits:
     starts = None if content["starts"] is None else tuple(content["starts"])
     return Edits(content["budget"], starts, tuple((start, wanted) for start, wanted in content["held"]))
-
-
-def edits_from(content: dict[str, Any]) -> Edits:
-    edits = _edits(content)
-    assert edits is not None
-    return edits
 
 
 def _export(content: dict[str, Any]) -> Export:

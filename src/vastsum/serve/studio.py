@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import secrets
 import shutil
 import sqlite3
@@ -48,7 +49,7 @@ class Studio:
         self._store = Store(self.folders.database)
         self._jobs = {job.id: job for job in self._store.jobs()}
         self._next_number = max((job.number for job in self._jobs.values()), default=0) + 1
-        keep_open = (self._lock.fileno(),)
+        keep_open = (self._lock.fileno(),) if os.name == "posix" else ()
         self._summarizing = Lane(settings.workers, keep_open)
         self._exporting = Lane(1, keep_open)
         self.folders.sweep(self._jobs.values())

@@ -49,13 +49,19 @@ class Live extends EventTarget {
   #heard = new Set(); // since the list was last asked for: what the stream says is newer than the list
 
   async open() {
+    this.#listen();
+    // A browser has six connections to a server for all its tabs together: one that is not looked at keeps none.
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.#source.close() : this.#listen()));
+    await this.refresh();
+  }
+
+  #listen() {
     this.#source?.close();
     this.#source = new EventSource(`${BASE}/events`);
     this.#source.addEventListener("job", (event) => this.#hear(JSON.parse(event.data)));
     this.#source.addEventListener("deleted", (event) => this.drop(JSON.parse(event.data).id));
     this.#source.onopen = () => this.refresh().then(() => this.dispatchEvent(new Event("back")), () => {});
     this.#source.onerror = () => this.dispatchEvent(new Event("lost"));
-    await this.refresh();
   }
 
   async refresh() {
