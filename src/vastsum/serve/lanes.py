@@ -112,6 +112,9 @@ async def _outcome(ticket: Ticket, keep_open: Sequence[int]) -> Outcome:
         return task if isinstance(task, Failure) else await _in_a_process(task, ticket.follow, keep_open)
     except OSError as error:
         return Failure(f"no worker process could be started ({error.strerror})", "end other programs, then try again")
+    except Exception as error:  # whatever it is, no job is left hanging
+        log.exception("a task ended as none should")
+        return Crashed(Failure(f"something went wrong that should not have ({error!r})", "please report it"))
 
 
 async def _in_a_process(task: dict[str, Any], follow: Callable[[Progress], None], keep_open: Sequence[int]) -> Outcome:

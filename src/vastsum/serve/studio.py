@@ -31,6 +31,7 @@ from vastsum.summary import Summary
 log = logging.getLogger("vastsum.serve")
 
 MAX_CRASHES = 1  # a task whose process crashes is tried once more
+_EXPORTS_AT_A_TIME = 2  # a small one need not wait for a video to be encoded
 _SPARE_BYTES = 256 * 2**20  # left free on the disk, for results
 _WRITE_BYTES = 2**20
 
@@ -51,7 +52,7 @@ class Studio:
         self._next_number = max((job.number for job in self._jobs.values()), default=0) + 1
         keep_open = (self._lock.fileno(),) if os.name == "posix" else ()
         self._summarizing = Lane(settings.workers, keep_open)
-        self._exporting = Lane(1, keep_open)
+        self._exporting = Lane(_EXPORTS_AT_A_TIME, keep_open)
         self.folders.sweep(self._jobs.values())
 
     async def open(self) -> None:
@@ -191,12 +192,6 @@ class Studio:
             remedy = "put it into the library folder, or start the studio with a larger --max-upload"
             raise RefusedError(413, name, f"larger than {limit:.3g} GiB, the most that may be uploaded", remedy)
 
-    def _check_queue(self) -> None:
-        if self._summarizing.n_waiting >= self.settings.max_queued:
-            raise RefusedError(
-                429, "queue", f"{self._summarizing.n_waiting} jobs are waiting already", "try again later"
-            )
-
     def _check_room(self, lane: Lane) -> None:
         if lane.n_waiting >= self.settings.max_queued:
             raise RefusedError(429, "queue", f"{lane.n_waiting} tasks are waiting already", "try again later")
@@ -240,11 +235,9 @@ class Studio:
         earlier = job.exports.get(name)
         if earlier and earlier.edits == job.edits and (earlier.state.is_open or self._is_there(job, earlier)):
             return earlier
-        if self._exporting.n_waiting >= self.settings.max_queued:
-            raise RefusedError(
-                429, "queue", f"{self._exporting.n_waiting} exports are waiting already", "try again later"
-            )
+        self._check_room(self._exporting)
         await self.discard_export(job, name)
+        self.job(job.id)  # it may have been deleted meanwhile
         export = job.exports[name] = Export(name, job.edits)
         self._enqueue_export(job, export)
         self._note(job)
@@ -310,11 +303,12 @@ class Studio:
 
     async def _end(self, job: Job, outcome: Outcome) -> None:
         if isinstance(outcome, Crashed) and job.crashes < MAX_CRASHES:
-            job.crashes += 1
-            job.state, job.progress = State.queued, None
             await asyncio.to_thread(self.folders.tidy, job)
-            self._note(job)
-            self._enqueue(job)
+            if job.id in self._jobs and job.state.is_open:  # neither deleted nor cancelled meanwhile
+                job.crashes += 1
+                job.state, job.progress = State.queued, None
+                self._note(job)
+                self._enqueue(job)
             return
         if isinstance(outcome, Finished):
             outline = outcome.content["outline"]
