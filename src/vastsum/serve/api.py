@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi import Path as InPath
@@ -307,8 +308,53 @@ async def thumbnail(job: TheJob, studio: TheStudio, n: Annotated[int, InPath(ge=
     return _file(studio.folders.thumbnail(job, n), cache_s=86_400)
 
 
+class _Reader:
+    """An open file of which each read is one errand to a thread, opening included."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: BinaryIO | None = None
+        self._errand: asyncio.Future[bytes] | None = None
+        self._offset = 0
+
+    async def seek(self, offset: int) -> None:
+        self._offset = offset
+
+    async def read(self, n_bytes: int) -> bytes:
+        self._errand = asyncio.ensure_future(asyncio.to_thread(self._read, n_bytes))
+        return await asyncio.shield(self._errand)
+
+    def _read(self, n_bytes: int) -> bytes:
+        if self._handle is None:
+            self._handle = self._path.open("rb", buffering=0)
+        self._handle.seek(self._offset)
+        content = self._handle.read(n_bytes)
+        self._offset += len(content)
+        return content
+
+    def close(self) -> None:
+        """Once the thread is back: a reader may leave in the middle of it."""
+        if self._errand is not None:
+            self._errand.add_done_callback(self._close)
+
+    def _close(self, errand: asyncio.Future[bytes]) -> None:
+        errand.exception()  # has been raised where it was waited for, if anyone still did
+        if self._handle is not None:
+            self._handle.close()
+
+
 class _File(FileResponse):
+    """Many small ranges at once are what players ask for: fewer errands to threads make them several times as quick."""
+
     chunk_size = 256 * 1024
+
+    @asynccontextmanager
+    async def _open_file(self) -> AsyncIterator[Any]:
+        reader = _Reader(Path(self.path))
+        try:
+            yield reader
+        finally:
+            reader.close()
 
 
 def _file(path: Path, *, download: bool = False, cache_s: int = 0) -> FileResponse:
