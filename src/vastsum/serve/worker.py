@@ -30,7 +30,7 @@ WHOLE = "whole.json"  # the summary with its segments as they were found, for an
 THUMBNAILS = "thumbnails"
 _THUMBNAIL_SIZE = (320, 180)
 _MAX_THUMBNAILS = 60
-_NICENESS = 10  # the studio answers first
+_NICENESS = 15
 _REPORT_EVERY_S = 0.1
 
 # Playlists are small texts that name other files, which nobody uploaded or opened to the studio.
@@ -181,6 +181,13 @@ def _end_with_studio(messages: IO[str]) -> None:
     os._exit(0)
 
 
+def _give_way() -> None:
+    """The studio answers first, and a person's other programs too."""
+    with contextlib.suppress(OSError, AttributeError):  # not every system knows these
+        os.nice(_NICENESS)
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
 def main() -> None:
     out = _own_output()
     lock = threading.Lock()
@@ -190,8 +197,7 @@ def main() -> None:
             out.write(json.dumps(message) + "\n")
             out.flush()
 
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(_NICENESS)
+    _give_way()
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_studio, args=(sys.stdin,), daemon=True).start()
     try:
