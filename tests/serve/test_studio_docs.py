@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from importlib.resources import files
 from pathlib import Path
 
 import av
 from studios import Client
 
+from vastsum.export.page import TIMELINE_SCRIPTS, TIMELINE_STYLES
 from vastsum.serve.api import router
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,3 +32,10 @@ def test_every_path_is_told_of(studio: Client) -> None:
     for path in studio.get("/openapi.json").json()["paths"]:
         short = path.removeprefix(router.prefix).replace("{job_id}", "ID").replace("{format_name}", "FORMAT")
         assert short.replace("{n}", "N") in told, path
+
+
+def test_the_page_loads_what_the_timeline_needs_in_its_order() -> None:
+    page = (files("vastsum.serve") / "page" / "index.html").read_text()
+    for names in (TIMELINE_STYLES, TIMELINE_SCRIPTS):
+        places = [page.index(f'"/{name}"') for name in names]
+        assert places == sorted(places)
