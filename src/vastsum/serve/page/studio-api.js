@@ -10,7 +10,8 @@ export class ApiError extends Error {
 }
 
 export async function call(method, path, body, { keepalive = false } = {}) {
-  const asked = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const asked =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
   let answer;
   try {
     answer = await fetch(BASE + path, { method, keepalive, ...asked });
@@ -34,7 +35,8 @@ export function upload(file, options, follow) {
     request.open("POST", `${BASE}/uploads?${new URLSearchParams({ name: file.name, ...options })}`);
     request.responseType = "json";
     request.upload.onprogress = (event) => follow(event.loaded / Math.max(event.total, 1));
-    request.onload = () => (request.status === 201 ? resolve(request.response) : reject(new ApiError(request.status, request.response ?? {})));
+    request.onload = () =>
+      request.status === 201 ? resolve(request.response) : reject(new ApiError(request.status, request.response ?? {}));
     request.onerror = () => reject(new ApiError(0, { problem: "the upload was cut off", remedy: "try again" }));
     request.onabort = () => reject(new ApiError(0, { problem: "the upload was cancelled" }));
     request.send(file);
@@ -60,7 +62,11 @@ class Live extends EventTarget {
     this.#source = new EventSource(`${BASE}/events`);
     this.#source.addEventListener("job", (event) => this.#hear(JSON.parse(event.data)));
     this.#source.addEventListener("deleted", (event) => this.drop(JSON.parse(event.data).id));
-    this.#source.onopen = () => this.refresh().then(() => this.dispatchEvent(new Event("back")), () => {});
+    this.#source.onopen = () =>
+      this.refresh().then(
+        () => this.dispatchEvent(new Event("back")),
+        () => {},
+      );
     this.#source.onerror = () => this.dispatchEvent(new Event("lost"));
   }
 
@@ -92,7 +98,9 @@ class Live extends EventTarget {
     if (this.jobs.delete(id)) this.dispatchEvent(new CustomEvent("deleted", { detail: id }));
   }
 
-  get newestFirst() { return [...this.jobs.values()].sort((a, b) => b.number - a.number); }
+  get newestFirst() {
+    return [...this.jobs.values()].sort((a, b) => b.number - a.number);
+  }
 }
 
 export const live = new Live();

@@ -1,6 +1,19 @@
 /* Videos: drop one, pick one from the library, and all that were summarised before. */
 import { call, get, live, upload } from "/studio-api.js";
-import { attempt, badge, bytes, complain, cover, deleteJob, facts, isOpen, progressBar, say, shortProgress, when } from "/studio-parts.js";
+import {
+  attempt,
+  badge,
+  bytes,
+  complain,
+  cover,
+  deleteJob,
+  facts,
+  isOpen,
+  progressBar,
+  say,
+  shortProgress,
+  when,
+} from "/studio-parts.js";
 const { element, percent } = globalThis.vastsum;
 
 const PAGE = 24;
@@ -9,8 +22,12 @@ let uploadNumber = 0;
 
 /** The settings for new jobs, kept in this browser. */
 const wanted = {
-  get budget() { return localStorage.getItem("vastsum.budget") ?? "15%"; },
-  set budget(text) { localStorage.setItem("vastsum.budget", text); },
+  get budget() {
+    return localStorage.getItem("vastsum.budget") ?? "15%";
+  },
+  set budget(text) {
+    localStorage.setItem("vastsum.budget", text);
+  },
   model: null,
   fast: false,
 };
@@ -21,12 +38,39 @@ export function homeView(view, about) {
   let shown = PAGE;
   const going = element("ul", { className: "going", ariaLabel: "Uploads under way" });
   const history = element("ul", { className: "films" });
-  const more = element("button", { type: "button", onclick: () => { shown += PAGE; show(); } }, "Show more");
-  const empty = element("p", { className: "quiet" }, "Nothing yet. What you summarise is kept here until you delete it.");
+  const more = element(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        shown += PAGE;
+        show();
+      },
+    },
+    "Show more",
+  );
+  const empty = element(
+    "p",
+    { className: "quiet" },
+    "Nothing yet. What you summarise is kept here until you delete it.",
+  );
   view.append(
-    element("div", { className: about.has_library ? "entry two" : "entry" }, dropCard(about), about.has_library ? libraryCard() : null),
+    element(
+      "div",
+      { className: about.has_library ? "entry two" : "entry" },
+      dropCard(about),
+      about.has_library ? libraryCard() : null,
+    ),
     going,
-    element("section", { ariaLabel: "Videos" }, element("div", { className: "heading" }, element("h2", {}, "Your videos")), empty, history, more));
+    element(
+      "section",
+      { ariaLabel: "Videos" },
+      element("div", { className: "heading" }, element("h2", {}, "Your videos")),
+      empty,
+      history,
+      more,
+    ),
+  );
 
   function show() {
     const jobs = live.newestFirst;
@@ -35,7 +79,10 @@ export function homeView(view, about) {
     sync(history, jobs.slice(0, shown));
   }
   const showGoing = () => going.replaceChildren(...[...uploads.values()].map((one) => one.item));
-  const later = () => { cancelAnimationFrame(later.frame); later.frame = requestAnimationFrame(show); };
+  const later = () => {
+    cancelAnimationFrame(later.frame);
+    later.frame = requestAnimationFrame(show);
+  };
   live.addEventListener("job", later);
   live.addEventListener("deleted", later);
   live.addEventListener("uploads", showGoing);
@@ -51,50 +98,120 @@ export function homeView(view, about) {
 /** Cards in order; those that have not changed stay, so that focus and pictures do too. */
 function sync(list, jobs) {
   const old = new Map([...list.children].map((card) => [card.dataset.id, card]));
-  list.replaceChildren(...jobs.map((job) => {
-    const state = JSON.stringify([job.state, job.progress, job.position, job.is_edited, job.failure]);
-    const card = old.get(job.id);
-    if (card?.dataset.state === state) return card;
-    const fresh = filmCard(job);
-    fresh.dataset.state = state;
-    if (card?.contains(document.activeElement)) queueMicrotask(() => fresh.querySelector("a").focus());
-    return fresh;
-  }));
+  list.replaceChildren(
+    ...jobs.map((job) => {
+      const state = JSON.stringify([job.state, job.progress, job.position, job.is_edited, job.failure]);
+      const card = old.get(job.id);
+      if (card?.dataset.state === state) return card;
+      const fresh = filmCard(job);
+      fresh.dataset.state = state;
+      if (card?.contains(document.activeElement)) queueMicrotask(() => fresh.querySelector("a").focus());
+      return fresh;
+    }),
+  );
 }
 
 function filmCard(job) {
   const link = element("a", { href: `#/job/${job.id}`, className: "open" }, job.name);
-  const about = element("div", { className: "about" },
-    element("h3", {}, link), element("p", { className: "quiet" }, facts(job)));
+  const about = element(
+    "div",
+    { className: "about" },
+    element("h3", {}, link),
+    element("p", { className: "quiet" }, facts(job)),
+  );
   if (isOpen(job)) about.append(shortProgress(job));
   else if (job.state === "failed") about.append(element("p", { className: "bad" }, job.failure.problem));
-  const foot = element("div", { className: "row" }, element("span", { className: "quiet" }, job.is_edited ? `${when(job.created_at)} · edited` : when(job.created_at)),
-    element("button", { type: "button", className: "small", ariaLabel: `Delete ${job.name}`, onclick: attempt(() => deleteJob(job)) }, "Delete"));
-  return element("li", { className: "film", "data-id": job.id }, cover(job), job.state === "done" ? null : badge(job), about, foot);
+  const foot = element(
+    "div",
+    { className: "row" },
+    element("span", { className: "quiet" }, job.is_edited ? `${when(job.created_at)} · edited` : when(job.created_at)),
+    element(
+      "button",
+      { type: "button", className: "small", ariaLabel: `Delete ${job.name}`, onclick: attempt(() => deleteJob(job)) },
+      "Delete",
+    ),
+  );
+  return element(
+    "li",
+    { className: "film", "data-id": job.id },
+    cover(job),
+    job.state === "done" ? null : badge(job),
+    about,
+    foot,
+  );
 }
 
 // ---- new ones ----
 
 function dropCard(about) {
-  const files = element("input", { type: "file", accept: "video/*,.mkv,.ts,.mts,.flv,.wmv", multiple: true, className: "unseen", id: "files",
-    onchange: () => { takeFiles(files.files, about); files.value = ""; } });
-  const budget = element("input", { type: "text", id: "budget-asked", value: wanted.budget, size: 7, autocomplete: "off", spellcheck: false,
-    onchange: () => { wanted.budget = budget.value.trim() || "15%"; } });
+  const files = element("input", {
+    type: "file",
+    accept: "video/*,.mkv,.ts,.mts,.flv,.wmv",
+    multiple: true,
+    className: "unseen",
+    id: "files",
+    onchange: () => {
+      takeFiles(files.files, about);
+      files.value = "";
+    },
+  });
+  const budget = element("input", {
+    type: "text",
+    id: "budget-asked",
+    value: wanted.budget,
+    size: 7,
+    autocomplete: "off",
+    spellcheck: false,
+    onchange: () => {
+      wanted.budget = budget.value.trim() || "15%";
+    },
+  });
   const settings = [element("label", { htmlFor: "budget-asked" }, "Length ", budget)];
   if (about.models.length > 1) {
-    const model = element("select", { onchange: () => { wanted.model = model.value; } },
-      about.models.map((name) => element("option", { value: name, selected: name === (wanted.model ?? about.default_model) }, name)));
+    const model = element(
+      "select",
+      {
+        onchange: () => {
+          wanted.model = model.value;
+        },
+      },
+      about.models.map((name) =>
+        element("option", { value: name, selected: name === (wanted.model ?? about.default_model) }, name),
+      ),
+    );
     settings.push(element("label", {}, "Model ", model));
   }
-  const fast = element("input", { type: "checkbox", checked: wanted.fast, onchange: () => { wanted.fast = fast.checked; } });
+  const fast = element("input", {
+    type: "checkbox",
+    checked: wanted.fast,
+    onchange: () => {
+      wanted.fast = fast.checked;
+    },
+  });
   settings.push(element("label", { title: "looks at key frames only" }, fast, " Fast"));
-  return element("section", { className: "card drop" },
-    element("div", { className: "bars", "aria-hidden": "true" }, [5, 9, 6, 14, 18, 8, 5, 12, 20, 11, 6, 9, 4].map(strip)),
+  return element(
+    "section",
+    { className: "card drop" },
+    element(
+      "div",
+      { className: "bars", "aria-hidden": "true" },
+      [5, 9, 6, 14, 18, 8, 5, 12, 20, 11, 6, 9, 4].map(strip),
+    ),
     element("h1", {}, "What is worth seeing?"),
-    element("p", { className: "quiet" }, "Drop a video anywhere on this page. You get the parts worth seeing, how sure the choice is, and the last word."),
-    element("div", { className: "row" }, element("label", { className: "button main", htmlFor: "files" }, "Choose a video"), files),
+    element(
+      "p",
+      { className: "quiet" },
+      "Drop a video anywhere on this page. You get the parts worth seeing, how sure the choice is, and the last word.",
+    ),
+    element(
+      "div",
+      { className: "row" },
+      element("label", { className: "button main", htmlFor: "files" }, "Choose a video"),
+      files,
+    ),
     element("div", { className: "settings" }, settings),
-    element("p", { className: "quiet small-print" }, "15%, 90s or 1:30 · up to ", bytes(about.max_upload_bytes)));
+    element("p", { className: "quiet small-print" }, "15%, 90s or 1:30 · up to ", bytes(about.max_upload_bytes)),
+  );
 }
 
 function strip(height) {
@@ -122,8 +239,18 @@ async function send(file, open) {
     line.textContent = percent(value);
     holder.replaceChildren(progressBar(value, `Uploading ${file.name}`));
   });
-  const item = element("li", { className: "card" }, element("b", {}, file.name), holder, element("div", { className: "row" }, line,
-    element("button", { type: "button", className: "small", onclick: sending.abort }, "Cancel")));
+  const item = element(
+    "li",
+    { className: "card" },
+    element("b", {}, file.name),
+    holder,
+    element(
+      "div",
+      { className: "row" },
+      line,
+      element("button", { type: "button", className: "small", onclick: sending.abort }, "Cancel"),
+    ),
+  );
   uploads.set(number, { item });
   live.dispatchEvent(new Event("uploads"));
   say(`Uploading ${file.name}`);
@@ -148,14 +275,29 @@ function libraryCard() {
     const { entries } = await get(`/library?${new URLSearchParams({ path })}`);
     const parts = path ? path.split("/") : [];
     const folders = parts.map((name, n) => [name, parts.slice(0, n + 1).join("/")]);
-    crumbs.replaceChildren(...[["Library", ""], ...folders].flatMap(([name, to], n) => [
-      n ? element("span", { "aria-hidden": "true" }, "/") : null,
-      element("button", { type: "button", className: "link", onclick: () => open(to) }, name)].filter(Boolean)));
-    list.replaceChildren(...entries.map((entry) => element("li", {},
-      element("button", { type: "button", onclick: () => (entry.is_folder ? open(entry.path) : submit(entry)) },
-        element("span", { className: "kind", "aria-hidden": "true" }, entry.is_folder ? "▸" : "▶"),
-        element("span", { className: "name" }, entry.name),
-        element("span", { className: "quiet" }, entry.is_folder ? "folder" : bytes(entry.n_bytes))))));
+    crumbs.replaceChildren(
+      ...[["Library", ""], ...folders].flatMap(([name, to], n) =>
+        [
+          n ? element("span", { "aria-hidden": "true" }, "/") : null,
+          element("button", { type: "button", className: "link", onclick: () => open(to) }, name),
+        ].filter(Boolean),
+      ),
+    );
+    list.replaceChildren(
+      ...entries.map((entry) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            { type: "button", onclick: () => (entry.is_folder ? open(entry.path) : submit(entry)) },
+            element("span", { className: "kind", "aria-hidden": "true" }, entry.is_folder ? "▸" : "▶"),
+            element("span", { className: "name" }, entry.name),
+            element("span", { className: "quiet" }, entry.is_folder ? "folder" : bytes(entry.n_bytes)),
+          ),
+        ),
+      ),
+    );
     if (!entries.length) list.append(element("li", { className: "quiet" }, "No videos in this folder."));
   });
   const submit = attempt(async (entry) => {
@@ -164,5 +306,11 @@ function libraryCard() {
     location.hash = `#/job/${job.id}`;
   });
   open("");
-  return element("section", { className: "card library", ariaLabel: "Library" }, element("h2", {}, "From the library"), crumbs, list);
+  return element(
+    "section",
+    { className: "card library", ariaLabel: "Library" },
+    element("h2", {}, "From the library"),
+    crumbs,
+    list,
+  );
 }

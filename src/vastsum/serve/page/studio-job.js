@@ -1,12 +1,28 @@
 /* One video: its progress, and then its timeline, budget, changes by hand and exports. */
 import { call, exportUrl, get, live, videoUrl } from "/studio-api.js";
-import { attempt, badge, budgetControl, bytes, deleteJob, facts, isOpen, loadJob, player, progressBar, resultFacts, say, share, stages, when } from "/studio-parts.js";
+import {
+  attempt,
+  badge,
+  budgetControl,
+  bytes,
+  deleteJob,
+  facts,
+  isOpen,
+  loadJob,
+  player,
+  progressBar,
+  resultFacts,
+  say,
+  share,
+  stages,
+  when,
+} from "/studio-parts.js";
 const { element } = globalThis.vastsum;
 
 const SAVE_AFTER_MS = 250;
 
 export async function jobView(view, about, id) {
-  let job = live.jobs.get(id) ?? await get(`/jobs/${id}`);
+  let job = live.jobs.get(id) ?? (await get(`/jobs/${id}`));
   let shownState = null;
   let editor = null;
   const head = element("header", { className: "job-head" });
@@ -26,8 +42,15 @@ export async function jobView(view, about, id) {
     body.replaceChildren(isOpen(job) ? waiting(job) : ended(job));
     return undefined;
   };
-  const changed = ({ detail }) => { if (detail.id === id) { job = detail; show(); } };
-  const deleted = ({ detail }) => { if (detail === id) location.hash = "#/"; };
+  const changed = ({ detail }) => {
+    if (detail.id === id) {
+      job = detail;
+      show();
+    }
+  };
+  const deleted = ({ detail }) => {
+    if (detail === id) location.hash = "#/";
+  };
   live.addEventListener("job", changed);
   live.addEventListener("deleted", deleted);
   show();
@@ -43,17 +66,33 @@ function heading(job) {
   const about = [facts(job), when(job.created_at)].join(" · ");
   return [
     element("div", {}, element("h1", {}, job.name), element("p", { className: "quiet" }, about)),
-    element("div", { className: "row" }, job.state === "done" ? element("a", { className: "button", href: `#/compare/${job.id}` }, "Compare") : badge(job),
-      element("button", { type: "button", onclick: attempt(() => deleteJob(job)) }, "Delete")),
+    element(
+      "div",
+      { className: "row" },
+      job.state === "done" ? element("a", { className: "button", href: `#/compare/${job.id}` }, "Compare") : badge(job),
+      element("button", { type: "button", onclick: attempt(() => deleteJob(job)) }, "Delete"),
+    ),
   ];
 }
 
 function waiting(job) {
-  const text = job.state === "queued"
-    ? (job.position ? `${job.position} ${job.position === 1 ? "video comes" : "videos come"} first.` : "It is next in line.")
-    : "You may close this page: the work goes on.";
-  return element("section", { className: "card working" }, stages(job), element("div", { className: "row" }, element("p", { className: "quiet" }, text),
-    element("button", { type: "button", onclick: attempt(() => call("POST", `/jobs/${job.id}/cancel`)) }, "Cancel")));
+  const text =
+    job.state === "queued"
+      ? job.position
+        ? `${job.position} ${job.position === 1 ? "video comes" : "videos come"} first.`
+        : "It is next in line."
+      : "You may close this page: the work goes on.";
+  return element(
+    "section",
+    { className: "card working" },
+    stages(job),
+    element(
+      "div",
+      { className: "row" },
+      element("p", { className: "quiet" }, text),
+      element("button", { type: "button", onclick: attempt(() => call("POST", `/jobs/${job.id}/cancel`)) }, "Cancel"),
+    ),
+  );
 }
 
 function ended(job) {
@@ -64,9 +103,18 @@ function ended(job) {
     live.add(fresh);
     location.hash = `#/job/${fresh.id}`;
   });
-  return element("section", { className: "card ended" }, element("h2", {}, job.state === "cancelled" ? "Cancelled" : "This did not work"),
-    element("p", {}, problem), element("p", { className: "quiet" }, job.failure?.remedy ?? ""),
-    element("div", { className: "row" }, element("button", { type: "button", className: "main", onclick: again }, "Try again")));
+  return element(
+    "section",
+    { className: "card ended" },
+    element("h2", {}, job.state === "cancelled" ? "Cancelled" : "This did not work"),
+    element("p", {}, problem),
+    element("p", { className: "quiet" }, job.failure?.remedy ?? ""),
+    element(
+      "div",
+      { className: "row" },
+      element("button", { type: "button", className: "main", onclick: again }, "Try again"),
+    ),
+  );
 }
 
 function makeEditor(body, about, job) {
@@ -89,33 +137,53 @@ function makeEditor(body, about, job) {
   const start = attempt(async () => {
     const loaded = await loadJob(job);
     control = budgetControl(timeline, loaded.summary.budget.fraction);
-    const length = element("section", { className: "card length", ariaLabel: "Length" },
-      element("div", { className: "heading" }, element("h2", {}, "Length"), state), control.parts, result,
-      element("div", { className: "actions" }, undo, reset));
+    const length = element(
+      "section",
+      { className: "card length", ariaLabel: "Length" },
+      element("div", { className: "heading" }, element("h2", {}, "Length"), state),
+      control.parts,
+      result,
+      element("div", { className: "actions" }, undo, reset),
+    );
     const notes = job.notes.map((note) => element("p", { className: "card note" }, note));
-    body.replaceChildren(element("div", { className: "stage-row" }, box, length), ...notes,
-      element("section", { className: "card", ariaLabel: "Timeline" }, element("h2", {}, "Timeline"), timeline), exports.card);
+    body.replaceChildren(
+      element("div", { className: "stage-row" }, box, length),
+      ...notes,
+      element("section", { className: "card", ariaLabel: "Timeline" }, element("h2", {}, "Timeline"), timeline),
+      exports.card,
+    );
     timeline.load({ ...loaded, video });
     keeper.start();
-    timeline.addEventListener("change", ({ detail }) => { show(); if (detail.reason !== "stability") keeper.changed(); });
+    timeline.addEventListener("change", ({ detail }) => {
+      show();
+      if (detail.reason !== "stability") keeper.changed();
+    });
     const first = timeline.summary.segments.find((segment) => segment.selected);
     timeline.seek(timeline.draft.timeOf(timeline.draft.highlight(first))); // a picture worth opening with
     show();
     exports.show(job);
   });
   start();
-  return { follow: (fresh) => exports.show(fresh), close: () => { keeper.flush(); video.pause(); } };
+  return {
+    follow: (fresh) => exports.show(fresh),
+    close: () => {
+      keeper.flush();
+      video.pause();
+    },
+  };
 }
 
 /** Keeps what is changed by hand with the job, a moment after the hand rests and when the page is left. */
 function keep(job, timeline, state) {
-  let kept = null, resting = 0, saving = Promise.resolve();
+  let kept = null,
+    resting = 0,
+    saving = Promise.resolve();
   const text = () => JSON.stringify(timeline.edits);
 
   async function save({ keepalive = false } = {}) {
     clearTimeout(resting);
     if (kept === null || text() === kept) return;
-    const asked = kept = text();
+    const asked = (kept = text());
     try {
       await call("PUT", `/jobs/${job.id}/selection`, JSON.parse(asked), { keepalive });
       state.textContent = text() === asked ? "kept" : "";
@@ -128,13 +196,21 @@ function keep(job, timeline, state) {
   const leave = () => save({ keepalive: true }).catch(() => {});
   addEventListener("pagehide", leave);
   return {
-    start: () => { kept = text(); if (timeline.draft.isEdited) state.textContent = "kept"; },
+    start: () => {
+      kept = text();
+      if (timeline.draft.isEdited) state.textContent = "kept";
+    },
     changed: () => {
       state.textContent = "";
       clearTimeout(resting);
-      resting = setTimeout(() => { saving = attempt(save)(); }, SAVE_AFTER_MS);
+      resting = setTimeout(() => {
+        saving = attempt(save)();
+      }, SAVE_AFTER_MS);
     },
-    flush: async () => { await saving; await save(); },
+    flush: async () => {
+      await saving;
+      await save();
+    },
   };
 }
 
@@ -143,12 +219,26 @@ function keep(job, timeline, state) {
 function exportsCard(about, job, flush) {
   const rows = new Map();
   const wanted = new Set(); // asked for on this page: downloaded when they are there
-  const list = element("ul", { className: "exports" }, about.formats.map(({ name, what }) => {
-    const state = element("span", { className: "state quiet" });
-    const button = element("button", { type: "button", ariaLabel: `Export ${name}`, onclick: () => make(name) }, "Export");
-    rows.set(name, { state, button });
-    return element("li", {}, element("div", {}, element("b", {}, name), element("p", { className: "quiet" }, what)), state, button);
-  }));
+  const list = element(
+    "ul",
+    { className: "exports" },
+    about.formats.map(({ name, what }) => {
+      const state = element("span", { className: "state quiet" });
+      const button = element(
+        "button",
+        { type: "button", ariaLabel: `Export ${name}`, onclick: () => make(name) },
+        "Export",
+      );
+      rows.set(name, { state, button });
+      return element(
+        "li",
+        {},
+        element("div", {}, element("b", {}, name), element("p", { className: "quiet" }, what)),
+        state,
+        button,
+      );
+    }),
+  );
 
   const make = attempt(async (name) => {
     wanted.add(name);
@@ -175,13 +265,24 @@ function exportsCard(about, job, flush) {
       const { state, button } = rows.get(made.format);
       button.disabled = made.state === "queued" || made.state === "running";
       if (made.state === "queued") state.replaceChildren("waiting");
-      else if (made.state === "running") state.replaceChildren(progressBar(share(made.progress), `Writing ${made.format}`));
-      else if (made.state === "failed") state.replaceChildren(element("span", { className: "bad" }, made.failure.problem));
+      else if (made.state === "running")
+        state.replaceChildren(progressBar(share(made.progress), `Writing ${made.format}`));
+      else if (made.state === "failed")
+        state.replaceChildren(element("span", { className: "bad" }, made.failure.problem));
       else {
-        state.replaceChildren(element("a", { href: exportUrl(job, made.format), download: "" }, made.is_current ? bytes(made.n_bytes) : `${bytes(made.n_bytes)}, before your last change`));
+        state.replaceChildren(
+          element(
+            "a",
+            { href: exportUrl(job, made.format), download: "" },
+            made.is_current ? bytes(made.n_bytes) : `${bytes(made.n_bytes)}, before your last change`,
+          ),
+        );
         if (made.is_current) finish(made.format);
       }
     }
   }
-  return { card: element("section", { className: "card", ariaLabel: "Export" }, element("h2", {}, "Export"), list), show };
+  return {
+    card: element("section", { className: "card", ariaLabel: "Export" }, element("h2", {}, "Export"), list),
+    show,
+  };
 }

@@ -15,15 +15,26 @@ export function say(text) {
 /** A message that stays until it is closed; for what went wrong. */
 export function complain(error) {
   const problem = error instanceof ApiError ? error.message : String(error);
-  const note = element("div", { className: "toast", role: "alert" }, element("p", {}, problem),
-    element("button", { type: "button", className: "icon", ariaLabel: "Close", onclick: () => note.remove() }, "×"));
+  const note = element(
+    "div",
+    { className: "toast", role: "alert" },
+    element("p", {}, problem),
+    element("button", { type: "button", className: "icon", ariaLabel: "Close", onclick: () => note.remove() }, "×"),
+  );
   document.body.append(note);
 }
 
 /** Runs what a button does; whatever goes wrong is said. */
-export const attempt = (work) => async (...given) => {
-  try { return await work(...given); } catch (error) { complain(error); return undefined; }
-};
+export const attempt =
+  (work) =>
+  async (...given) => {
+    try {
+      return await work(...given);
+    } catch (error) {
+      complain(error);
+      return undefined;
+    }
+  };
 
 export function sure(title, text) {
   const dialog = document.getElementById("sure");
@@ -31,13 +42,18 @@ export function sure(title, text) {
   document.getElementById("sure-text").textContent = text;
   dialog.returnValue = "no";
   dialog.showModal();
-  return new Promise((resolve) => { dialog.onclose = () => resolve(dialog.returnValue === "yes"); });
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "yes");
+  });
 }
 
 export async function deleteJob(job) {
-  const video = job.library_path === null ? "the uploaded copy of the video" : "not the video, which stays in the library";
-  const text = isOpen(job) ? "It stops, and what it has made so far is removed." : `Its summary, your changes and its exports are removed, and ${video}.`;
-  if (!await sure(`Delete “${job.name}”?`, text)) return;
+  const video =
+    job.library_path === null ? "the uploaded copy of the video" : "not the video, which stays in the library";
+  const text = isOpen(job)
+    ? "It stops, and what it has made so far is removed."
+    : `Its summary, your changes and its exports are removed, and ${video}.`;
+  if (!(await sure(`Delete “${job.name}”?`, text))) return;
   await call("DELETE", `/jobs/${job.id}`);
   live.drop(job.id);
   say(`${job.name} deleted`);
@@ -55,8 +71,13 @@ export function share(progress) {
 export function progressBar(value, label) {
   const fill = element("i");
   fill.style.transform = `scaleX(${value ?? 1})`;
-  const bar = element("div", { className: value === null ? "progress unknown" : "progress", role: "progressbar", ariaLabel: label }, fill);
-  if (value !== null) Object.assign(bar, { ariaValueMin: "0", ariaValueMax: "100", ariaValueNow: String(Math.round(100 * value)) });
+  const bar = element(
+    "div",
+    { className: value === null ? "progress unknown" : "progress", role: "progressbar", ariaLabel: label },
+    fill,
+  );
+  if (value !== null)
+    Object.assign(bar, { ariaValueMin: "0", ariaValueMax: "100", ariaValueNow: String(Math.round(100 * value)) });
   return bar;
 }
 
@@ -69,30 +90,43 @@ export function shortProgress(job) {
 }
 
 function progressLine(value, text) {
-  return element("div", { className: "progress-line" }, progressBar(value, text), element("span", { className: "quiet" }, text));
+  return element(
+    "div",
+    { className: "progress-line" },
+    progressBar(value, text),
+    element("span", { className: "quiet" }, text),
+  );
 }
 
 /** Every stage, those behind ticked, the one under way with its bar. */
 export function stages(job) {
   const at = job.state === "queued" ? -1 : Math.max(STAGES.indexOf(job.progress?.stage), 0);
-  return element("ol", { className: "stages" }, STAGES.map((stage, n) => {
-    const state = n < at ? "past" : n === at ? "now" : "to-come";
-    const item = element("li", { className: state }, element("b", {}, stage));
-    if (state === "now") {
-      item.setAttribute("aria-current", "step");
-      const { done, total } = job.progress ?? {};
-      const text = total ? `${timecode(done)} of ${timecode(total)}` : "";
-      item.append(element("span", { className: "quiet" }, text), progressBar(share(job.progress), stage));
-    }
-    return item;
-  }));
+  return element(
+    "ol",
+    { className: "stages" },
+    STAGES.map((stage, n) => {
+      const state = n < at ? "past" : n === at ? "now" : "to-come";
+      const item = element("li", { className: state }, element("b", {}, stage));
+      if (state === "now") {
+        item.setAttribute("aria-current", "step");
+        const { done, total } = job.progress ?? {};
+        const text = total ? `${timecode(done)} of ${timecode(total)}` : "";
+        item.append(element("span", { className: "quiet" }, text), progressBar(share(job.progress), stage));
+      }
+      return item;
+    }),
+  );
 }
 
 /** The picture nearest to what matters most in a video, or a blank. */
 export function cover(job) {
   const all = thumbnails(job);
   const best = all[job.video?.cover];
-  return element("div", { className: "cover" }, best ? element("img", { src: best.src, alt: "", loading: "lazy" }) : null);
+  return element(
+    "div",
+    { className: "cover" },
+    best ? element("img", { src: best.src, alt: "", loading: "lazy" }) : null,
+  );
 }
 
 export function facts(job) {
@@ -113,17 +147,34 @@ export const when = (seconds) =>
 
 /** A slider and marks that set a timeline's budget, with the length in large. `show` puts it in step. */
 export function budgetControl(timeline, asked) {
-  const slider = element("input", { type: "range", step: "0.5", ariaLabel: "Budget: how much of the video the summary may last" });
+  const slider = element("input", {
+    type: "range",
+    step: "0.5",
+    ariaLabel: "Budget: how much of the video the summary may last",
+  });
   slider.min = String(Math.min(1, 100 * asked));
   slider.max = String(Math.max(50, Math.ceil(100 * asked)));
-  slider.addEventListener("input", () => { timeline.budget = Math.min(Number(slider.value) / 100, 1); });
+  slider.addEventListener("input", () => {
+    timeline.budget = Math.min(Number(slider.value) / 100, 1);
+  });
   const [low, high] = [Number(slider.min), Number(slider.max)];
   const ticks = TICKS.filter((tick) => tick <= high).map((tick) => {
-    const button = element("button", { type: "button", ariaLabel: `Budget ${tick} percent`, onclick: () => { timeline.budget = tick / 100; } }, `${tick} %`);
+    const button = element(
+      "button",
+      {
+        type: "button",
+        ariaLabel: `Budget ${tick} percent`,
+        onclick: () => {
+          timeline.budget = tick / 100;
+        },
+      },
+      `${tick} %`,
+    );
     button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
     return button;
   });
-  const figure = element("output"), seconds = element("span", { className: "quiet" });
+  const figure = element("output"),
+    seconds = element("span", { className: "quiet" });
   function show() {
     const { budget } = timeline.summary;
     const shown = percent(budget.fraction, Number.isInteger(Math.round(1e6 * budget.fraction) / 1e4) ? 0 : 1);
@@ -132,23 +183,35 @@ export function budgetControl(timeline, asked) {
     slider.value = String(100 * budget.fraction);
     slider.ariaValueText = `${shown}, ${length(budget.seconds)}`;
   }
-  const parts = [element("p", { className: "figure" }, figure, seconds), slider, element("div", { className: "ticks" }, ticks)];
+  const parts = [
+    element("p", { className: "figure" }, figure, seconds),
+    slider,
+    element("div", { className: "ticks" }, ticks),
+  ];
   return { parts, slider, show };
 }
 
 /** The original; where the browser knows no way to play it, a word about that in its place. */
 export function player(url, name) {
   const video = element("video", { src: url, preload: "metadata", controls: true, playsInline: true, ariaLabel: name });
-  const note = element("p", { className: "unplayable", hidden: true },
-    "This browser cannot play the original. Selecting and exporting work all the same: an mp4 of the summary plays everywhere.");
-  video.addEventListener("error", () => { video.hidden = true; note.hidden = false; });
+  const note = element(
+    "p",
+    { className: "unplayable", hidden: true },
+    "This browser cannot play the original. Selecting and exporting work all the same: an mp4 of the summary plays everywhere.",
+  );
+  video.addEventListener("error", () => {
+    video.hidden = true;
+    note.hidden = false;
+  });
   return { video, box: element("section", { className: "player card", ariaLabel: "Video" }, video, note) };
 }
 
 /** Everything a timeline needs to know about a finished job. */
 export async function loadJob(job) {
   const [summary, selection] = await Promise.all([
-    call("GET", `/jobs/${job.id}/result?edited=false`), call("GET", `/jobs/${job.id}/selection`)]);
+    call("GET", `/jobs/${job.id}/result?edited=false`),
+    call("GET", `/jobs/${job.id}/selection`),
+  ]);
   const { edits } = selection;
   const isEdited = edits.budget !== summary.budget.fraction || edits.starts !== null || edits.held.length > 0;
   return { summary, starts: selection.found, edits: isEdited ? edits : undefined, thumbnails: thumbnails(job) };
@@ -158,8 +221,10 @@ export function resultFacts(summary) {
   const chosen = summary.segments.filter((segment) => segment.selected);
   const firm = chosen.filter((segment) => segment.stability >= 0.8).length;
   const rows = [
-    ["Summary", length(summary.summary.duration_s)], ["Share of the video", percent(summary.summary.fraction, 1)],
-    ["Segments", `${chosen.length} of ${summary.segments.length}`], ["Firm choices", `${firm} of ${chosen.length}`],
+    ["Summary", length(summary.summary.duration_s)],
+    ["Share of the video", percent(summary.summary.fraction, 1)],
+    ["Segments", `${chosen.length} of ${summary.segments.length}`],
+    ["Firm choices", `${firm} of ${chosen.length}`],
   ];
   return rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]);
 }

@@ -26,7 +26,10 @@ async function start() {
   await live.open();
   addEventListener("hashchange", show);
   setUpDropping();
-  live.addEventListener("lost", () => { document.body.classList.add("lost"); say("The studio does not answer."); });
+  live.addEventListener("lost", () => {
+    document.body.classList.add("lost");
+    say("The studio does not answer.");
+  });
   live.addEventListener("back", () => document.body.classList.remove("lost"));
   return show();
 }
@@ -39,7 +42,8 @@ async function show() {
   leave = () => {};
   document.title = "VASTSum Studio";
   for (const link of document.querySelectorAll("header nav a")) {
-    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.getAttribute("href") === `#/${name}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
   }
   const fresh = element("div", { className: `view of-${name || "home"}` });
   try {
@@ -55,17 +59,33 @@ async function show() {
 }
 
 function trouble(error) {
-  const [problem, remedy] = error instanceof ApiError ? [error.problem, error.remedy] : [String(error), "reload the page"];
-  view.replaceChildren(element("section", { className: "card ended" }, element("h1", {}, "This did not work"),
-    element("p", {}, problem), element("p", { className: "quiet" }, remedy), element("a", { className: "button", href: "#/" }, "All videos")));
+  const [problem, remedy] =
+    error instanceof ApiError ? [error.problem, error.remedy] : [String(error), "reload the page"];
+  view.replaceChildren(
+    element(
+      "section",
+      { className: "card ended" },
+      element("h1", {}, "This did not work"),
+      element("p", {}, problem),
+      element("p", { className: "quiet" }, remedy),
+      element("a", { className: "button", href: "#/" }, "All videos"),
+    ),
+  );
 }
 
 function askForToken() {
   const field = element("input", { type: "password", id: "token", autocomplete: "current-password", required: true });
   const wrong = element("p", { className: "bad", role: "alert" });
-  const form = element("form", { className: "card token" }, element("h1", {}, "Token"),
+  const form = element(
+    "form",
+    { className: "card token" },
+    element("h1", {}, "Token"),
     element("p", { className: "quiet" }, "This studio was started with a token. Whoever started it can tell you."),
-    element("label", { htmlFor: "token" }, "Token"), field, wrong, element("button", { className: "main" }, "Open the studio"));
+    element("label", { htmlFor: "token" }, "Token"),
+    field,
+    wrong,
+    element("button", { className: "main" }, "Open the studio"),
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
@@ -83,8 +103,15 @@ function askForToken() {
 function setUpDropping() {
   const veil = document.getElementById("veil");
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  addEventListener("dragover", (event) => { if (hasFiles(event)) { event.preventDefault(); veil.hidden = false; } });
-  addEventListener("dragleave", (event) => { if (!event.relatedTarget) veil.hidden = true; });
+  addEventListener("dragover", (event) => {
+    if (hasFiles(event)) {
+      event.preventDefault();
+      veil.hidden = false;
+    }
+  });
+  addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) veil.hidden = true;
+  });
   addEventListener("drop", (event) => {
     veil.hidden = true;
     if (!hasFiles(event)) return;
