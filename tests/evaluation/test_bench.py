@@ -212,7 +212,7 @@ def test_the_command_shows_tables_and_names_bad_arguments(tmp_path: Path, synthe
 def test_a_killed_bench_goes_on_where_it_was(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
     folder = tmp_path / "bench"
     command = [sys.executable, "-m", "vastsum", "benchmark", str(synthetic_files["tvsum"]), "-o", str(folder),
-               "--methods", "vasnet", "--max-epochs", "2", "--seeds", "2", "--together", "1", "--workers", "1",
+               "--methods", "vasnet", "--max-epochs", "40", "--seeds", "2", "--together", "1", "--workers", "1",
                "--protocol", "last"]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     runs = folder / "runs" / "tvsum" / "vasnet"
