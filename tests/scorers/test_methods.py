@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from vastsum.data import BenchmarkVideo, Dataset
+from vastsum.errors import ConfigError
 from vastsum.evaluation.metrics import agreement
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.clip_it import ClipIt
