@@ -33,7 +33,7 @@ def benchmark(
     max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. [default: one a core]", min=1)] = None,
     together: Annotated[
-        int | None, typer.Option(help="Trainings in one program. [default: 5 on CPU, 50 on a GPU]", min=1)
+        int | None, typer.Option(help="Trainings in one program. [default: 1 on CPU, 50 on a GPU]", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
@@ -73,7 +73,7 @@ def benchmark(
             report,
             workers=workers or os.cpu_count() or 1,
             device=device,
-            together=together or (5 if device == "cpu" else 50),
+            together=together or (1 if device == "cpu" else 50),
         )
         progress.update(bar, description="tables")
         made = write_tables(plan)
