@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 
 from browsing import chromium
-from films import KINDS, Recipe, make_video
+from films import Recipe, make_video, video_maker
 from running import Result
 
 from vastsum.cli import main
@@ -22,15 +22,7 @@ VIDEOS = Path(__file__).resolve().parents[3] / "shared" / "videos"
 
 @pytest.fixture(scope="session")
 def video_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A video of one of the KINDS; each is made once."""
-    folder = tmp_path_factory.mktemp("kinds")
-
-    def video(kind: str) -> Path:
-        suffix, recipe = KINDS[kind]
-        path = folder / (kind.replace(" ", "_").replace(":", "") + suffix)
-        return path if path.exists() else make_video(path, recipe)
-
-    return video
+    return video_maker(tmp_path_factory.mktemp("kinds"))
 
 
 @pytest.fixture(scope="session")

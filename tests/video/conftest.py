@@ -4,20 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from films import KINDS, Recipe, make_video
+from films import Recipe, make_video, video_maker
 
 
 @pytest.fixture(scope="session")
 def video_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A video of one of the KINDS; each is made once."""
-    folder = tmp_path_factory.mktemp("videos")
-
-    def video(kind: str) -> Path:
-        suffix, recipe = KINDS[kind]
-        path = folder / (kind.replace(" ", "_").replace(":", "") + suffix)
-        return path if path.exists() else make_video(path, recipe)
-
-    return video
+    return video_maker(tmp_path_factory.mktemp("videos"))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -243,3 +243,14 @@ def times_of(kind: str) -> list[Fraction]:
     times = recipe.times if recipe.times is not None else range(recipe.n_frames)
     unit = recipe.time_base or 1 / Fraction(recipe.fps)
     return [Fraction(int(t) - int(times[0])) * unit for t in times]
+
+
+def video_maker(folder: Path) -> Callable[[str], Path]:
+    """Gives a video of any of the KINDS; each is made once."""
+
+    def video(kind: str) -> Path:
+        suffix, recipe = KINDS[kind]
+        path = folder / (kind.replace(" ", "_").replace(":", "") + suffix)
+        return path if path.exists() else make_video(path, recipe)
+
+    return video

@@ -402,3 +402,12 @@ def test_a_nearby_key_frame_will_do(video_of: VideoOf) -> None:
         assert read_index(picture) in keyframes
         assert abs(read_index(picture) / 30 - time_s) <= 0.5
     assert read_index(grab(path, [1.5], nearby_s=0.01)[0]) in {43, 44, 45}  # there is none: as without
+
+
+@pytest.mark.parametrize(("kind", "n_warnings"), [("h264 mp4", 0), ("h264 mp4 open GOP", 1)])
+def test_a_copy_that_begins_within_an_open_group_says_what_players_may_do(
+    video_of: Callable[[str], Path], tmp_path: Path, kind: str, n_warnings: int
+) -> None:
+    written = write_summary(video_of(kind), [(45, 70)], tmp_path / "copy.mp4", copy=True)
+    assert len(written.warnings) == n_warnings
+    assert all("do without --copy" in warning for warning in written.warnings)

@@ -79,8 +79,8 @@ def write_summary(
     timeline = timeline or read_timeline(path)
     joined = _joined(path, ranges, timeline)
     if copy:
-        copied, has_audio = remux(path, joined, destination, timeline, progress)
-        return _written(destination, copied, timeline, has_audio, [])
+        copied, has_audio, warnings = remux(path, joined, destination, timeline, progress)
+        return _written(destination, copied, timeline, has_audio, warnings)
     with Source(path, threads=threads) as video:
         sound = Sound(path)
         try:

@@ -18,7 +18,7 @@ from av.stream import Discard
 from vastsum.errors import VideoError
 from vastsum.video.output import writing
 from vastsum.video.reader import FrameRange
-from vastsum.video.seek import packets_from_keyframe
+from vastsum.video.seek import can_follow_anything, packets_from_keyframe
 from vastsum.video.sound import default_audio_stream
 from vastsum.video.source import Source, VideoPacket, is_shown, open_container
 from vastsum.video.timeline import Timeline
@@ -49,8 +49,9 @@ def _fitting_suffix(video: str, audio: str | None) -> str:
 
 def remux(
     path: Path, ranges: list[FrameRange], destination: Path, timeline: Timeline, progress: Progress | None
-) -> tuple[list[FrameRange], bool]:
-    """Copy the packets that show these ranges; gives the ranges that came of it, and whether there is sound."""
+) -> tuple[list[FrameRange], bool, list[str]]:
+    """Copy the packets that show these ranges; gives the ranges that came of it, whether there is sound, and what may
+    be lost in it."""
     with Source(path, threads=1) as source, open_container(path) as container:
         sound = default_audio_stream(container)
         container_format = _container_format(source, sound, destination)
@@ -64,7 +65,19 @@ def remux(
             except ValueError:
                 raise _misfit(source, source.codec, container_format, "leave out --copy") from None
             copy.run()
-    return [stretch.frames for stretch in stretches], sound is not None
+        warnings = _dependence(source, timeline, stretches)
+    return [stretch.frames for stretch in stretches], sound is not None, warnings
+
+
+def _dependence(source: Source, timeline: Timeline, stretches: list[_Stretch]) -> list[str]:
+    """Key frames of open groups lean on pictures before them, which a copy leaves out."""
+    if source.codec != "h264":
+        return []
+    starts = [stretch.frames[0] for stretch in stretches]
+    n_leaning = sum(start > 0 and not can_follow_anything(source, timeline, start) for start in starts)
+    if not n_leaning:
+        return []
+    return [f"after {n_leaning} of its cuts players may skip frames, which need what was left out; do without --copy"]
 
 
 def _container_format(source: Source, sound: AudioStream | None, destination: Path) -> str:

@@ -2,6 +2,8 @@
 
    vastsum.element("button", { className: "quiet", onclick: f, ariaLabel: "Play" }, "Play", child, …)
        An element with properties (or, after "data-" and "aria-", attributes) and children. Texts are texts, never HTML.
+   vastsum.budgetTicks(slider, timeline, fraction)
+       Ties a range input to the budget of a timeline; gives buttons for round budgets, placed along it.
    vastsum.timecode(64.2, 1) "1:04.2"    vastsum.length(4.81) "4.8 s"    vastsum.percent(0.153, 1) "15.3 %" */
 "use strict";
 (function (vastsum) {
@@ -28,6 +30,27 @@
   vastsum.length = function (seconds) {
     if (seconds < 1) return `${seconds.toFixed(2)} s`;
     return seconds < 59.95 ? `${seconds.toFixed(1)} s` : vastsum.timecode(seconds);
+  };
+
+  const TICKS = [5, 10, 20, 30, 40, 50];
+
+  vastsum.budgetTicks = function (slider, timeline, fraction) {
+    // Fine enough for the budget that was asked for, however small.
+    slider.max = String(Math.max(50, Math.ceil(100 * fraction)));
+    slider.min = String(Math.min(1, 100 * fraction));
+    slider.addEventListener("input", () => {
+      timeline.budget = Math.min(Number(slider.value) / 100, 1);
+    });
+    const [low, high] = [Number(slider.min), Number(slider.max)];
+    return TICKS.filter((tick) => tick <= high).map((tick) => {
+      const choose = () => {
+        timeline.budget = tick / 100;
+      };
+      const label = { type: "button", ariaLabel: `Budget ${tick} percent`, onclick: choose };
+      const button = vastsum.element("button", label, `${tick} %`);
+      button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
+      return button;
+    });
   };
 
   vastsum.percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)} %`;

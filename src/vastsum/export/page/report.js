@@ -6,7 +6,6 @@
   const MAX_CALLS = 12,
     MAX_SCENES = 200,
     MAX_CHIPS = 12;
-  const TICKS = [5, 10, 20, 30, 40, 50];
   const REST_MS = 60;
 
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -60,30 +59,7 @@
   // ---- budget ----
 
   function setUpBudget(fraction) {
-    // Fine enough for the budget that was asked for, however small.
-    slider.max = String(Math.max(50, Math.ceil(100 * fraction)));
-    slider.min = String(Math.min(1, 100 * fraction));
-    slider.addEventListener("input", () => {
-      timeline.budget = Math.min(Number(slider.value) / 100, 1);
-    });
-    const [low, high] = [Number(slider.min), Number(slider.max)];
-    part("ticks").append(
-      ...TICKS.filter((tick) => tick <= high).map((tick) => {
-        const button = element(
-          "button",
-          {
-            type: "button",
-            ariaLabel: `Budget ${tick} percent`,
-            onclick: () => {
-              timeline.budget = tick / 100;
-            },
-          },
-          `${tick} %`,
-        );
-        button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
-        return button;
-      }),
-    );
+    part("ticks").append(...vastsum.budgetTicks(slider, timeline, fraction));
   }
 
   function showBudget(summary) {

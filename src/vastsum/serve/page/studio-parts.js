@@ -1,9 +1,8 @@
 /* Pieces that several views are made of. */
 import { ApiError, call, live, thumbnails } from "/studio-api.js";
-const { element, length, percent, timecode } = globalThis.vastsum;
+const { budgetTicks, element, length, percent, timecode } = globalThis.vastsum;
 
 const STAGES = ["opening", "loading models", "watching", "segmenting", "scoring", "taking thumbnails"];
-const TICKS = [5, 10, 15, 20, 30, 40, 50];
 const STATES = { queued: "waiting", running: "working", done: "done", failed: "failed", cancelled: "cancelled" };
 
 export const isOpen = (job) => job.state === "queued" || job.state === "running";
@@ -152,27 +151,7 @@ export function budgetControl(timeline, asked) {
     step: "0.5",
     ariaLabel: "Budget: how much of the video the summary may last",
   });
-  slider.min = String(Math.min(1, 100 * asked));
-  slider.max = String(Math.max(50, Math.ceil(100 * asked)));
-  slider.addEventListener("input", () => {
-    timeline.budget = Math.min(Number(slider.value) / 100, 1);
-  });
-  const [low, high] = [Number(slider.min), Number(slider.max)];
-  const ticks = TICKS.filter((tick) => tick <= high).map((tick) => {
-    const button = element(
-      "button",
-      {
-        type: "button",
-        ariaLabel: `Budget ${tick} percent`,
-        onclick: () => {
-          timeline.budget = tick / 100;
-        },
-      },
-      `${tick} %`,
-    );
-    button.style.left = `${(100 * (tick - low)) / (high - low)}%`;
-    return button;
-  });
+  const ticks = budgetTicks(slider, timeline, asked);
   const figure = element("output"),
     seconds = element("span", { className: "quiet" });
   function show() {
