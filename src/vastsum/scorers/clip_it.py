@@ -6,7 +6,8 @@ It reads text, which benchmark files do not have. It runs on a file whose `featu
 embedding of the frame and, beside it, CLIP's embedding of the same width of the caption in force there. Departures: the
 captions of all picks are attended to, where the authors take seven of a video; the frame-scoring transformer is its
 encoder alone; the diversity of a summary is measured with scores for weights, so that it can be learnt from; and the
-three losses weigh the same, since their weights are not told.
+three losses weigh the same. Weights of the losses, learning rate, weight decay and epochs were not checked against the
+paper's text.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ B. Mahasseni, M. Lam, S. Todorovic, "Unsupervised Video Summarization with Adver
 It sees no annotation. Three losses take turns: selector and encoder make the reconstruction close (in the
 discriminator's eyes), the code normal and the summary short; the decoder makes it close and believed; the discriminator
 tells originals from what was made of the summary and of picks weighed at random. Departures: features are halved in
-width by a linear layer and all LSTMs have that width, as in the implementations people use (the paper's have up to
-2048); the decoder is fed nothing; encoder and decoder are not trained beforehand; all parts learn at one rate, where
-the paper's discriminator learns ten times slower. The number of epochs is also from those implementations.
+width by a linear layer and all LSTMs have that width (the paper's have up to 2048); the decoder is fed nothing; encoder
+and decoder are not trained beforehand; all parts learn at one rate, where the paper's discriminator learns ten times
+slower. Number of epochs, rates and the details of the losses were not checked against the paper's text.
 """
 
 from __future__ import annotations
