@@ -20,7 +20,7 @@ from vastsum.scorers.noise import Dropout
 from vastsum.scorers.summdiff import Summdiff
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.training.loop import Member, Trainer
-from vastsum.training.methods import GIVEN, METHODS, entry_of
+from vastsum.training.methods import ABLATED, GIVEN, METHODS, entry_of
 
 LEARNED = [name for name, entry in (METHODS | GIVEN).items() if entry.learn is not None]
 UNSUPERVISED = ["sum-gan", "ac-sum-gan"]  # these see no annotation, so they owe no agreement with it
@@ -114,3 +114,17 @@ def test_a_member_of_a_population_learns_as_if_alone(name: str, tvsum: Dataset) 
         alone = Trainer(method, [member])
         for epoch in range(2):
             assert alone.train_epoch(epoch)[0] == pytest.approx(logs[epoch][n], rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ABLATED)
+@pytest.mark.parametrize("kind", ["tvsum", "summe"])
+def test_every_ablation_of_the_paper_trains(name: str, kind: str, tvsum: Dataset, summe: Dataset) -> None:
+    torch.set_num_threads(1)
+    learn = entry_of(name).learn
+    assert learn is not None
+    method = learn(kind)
+    plain = entry_of("vastsum").learn(kind)
+    assert (method.config, method.recipe) != (plain.config, plain.recipe)
+    videos = tuple({"tvsum": tvsum, "summe": summe}[kind].videos.values())[:2]
+    log = Trainer(method, [Member(videos, seed=0)]).train_epoch(1)[0]
+    assert all(np.isfinite(value) for value in log.values())
