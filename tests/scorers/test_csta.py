@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch.nn import functional as F
 
 from vastsum.data import Dataset
@@ -15,24 +16,26 @@ from vastsum.scorers.csta import Csta, CstaNetwork, GoogLeNet
 from vastsum.training.loop import Member, Trainer
 
 
-def test_weights_are_read_from_torchvisions_file(tmp_path: Path) -> None:
-    path = tmp_path / "googlenet.pth"
+def test_torchvisions_weights_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "googlenet.safetensors"
     trained = GoogLeNet(thinner=16)
-    torch.save({**trained.state_dict(), "fc.weight": torch.zeros(1), "aux1.fc1.bias": torch.zeros(1)}, path)
+    save_file({**trained.state_dict(), "fc.weight": torch.zeros(1), "aux1.fc1.bias": torch.zeros(1)}, path)
     network = Csta(path, thinner=16).build(24)
     assert isinstance(network, CstaNetwork)
     for name, weight in network.cnn.state_dict().items():
         torch.testing.assert_close(weight, trained.state_dict()[name])
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no weights", "other"])
+@pytest.mark.parametrize("content", [None, b"", b"no weights", "other", "pickled"])
 def test_a_file_without_them_is_named(tmp_path: Path, content: bytes | str | None) -> None:
-    path = tmp_path / "googlenet.pth"
+    path = tmp_path / "googlenet.safetensors"
     if content == "other":
-        torch.save({"conv1.conv.weight": torch.zeros(1)}, path)
+        save_file({"conv1.conv.weight": torch.zeros(1)}, path)
+    elif content == "pickled":
+        torch.save(GoogLeNet(thinner=16).state_dict(), path)
     elif isinstance(content, bytes):
         path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"googlenet\.pth"):
+    with pytest.raises(CheckpointError, match=r"googlenet\.safetensors"):
         Csta(path, thinner=16).build(24)
 
 

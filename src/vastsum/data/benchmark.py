@@ -118,6 +118,7 @@ def inspect_file(path: Path, *, kind: Kind | None = None, scores: Path | None = 
     """Read every video and collect what is wrong, rather than stop at the first problem."""
     path = Path(path)
     with _open(path) as file:
+        _refuse_other_files(path, file)
         groups = {name: file[name] for name in sorted(file, key=_natural) if _is_group(file, name)}
         if not groups:
             raise DataError(
@@ -159,6 +160,25 @@ def _open(path: Path) -> h5py.File:
         raise DataError(path, reason, "check that the download is complete and is a benchmark .h5 file") from error
 
 
+def _refuse_other_files(path: Path, file: h5py.File) -> None:
+    """An HDF5 file may name others, by links or as the place of its numbers, and so have us read any file there is."""
+    _refuse_named_files(path, file)
+    for name in file:
+        if _is_group(file, name):
+            _refuse_named_files(path, file[name])
+
+
+def _refuse_named_files(path: Path, group: h5py.Group) -> None:
+    import h5py
+
+    for name in group:
+        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+            raise DataError(path, f"{group.name.rstrip('/')}/{name} is only a link", "store the data itself there")
+        item = group[name]
+        if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
+            raise DataError(path, f"{item.name} is kept in other files", "make one file that holds everything")
+
+
 def _is_group(file: h5py.File, name: str) -> bool:
     return hasattr(file[name], "keys")
 
@@ -185,8 +205,9 @@ def _guess_kind(path: Path, attributes: Mapping[str, Any], groups: Mapping[str, 
 
 
 def _contents(group: h5py.Group) -> str:
+    shapes = {key: group[key].shape for key in group if hasattr(group[key], "shape")}
     return ", ".join(
-        f"{key} {'×'.join(map(str, group[key].shape)) or 'scalar'}" for key in group if hasattr(group[key], "shape")
+        f"{key} {'empty' if shape is None else '×'.join(map(str, shape)) or 'scalar'}" for key, shape in shapes.items()
     )
 
 

@@ -11,8 +11,9 @@ import onnxruntime as ort
 from vastsum.errors import CheckpointError, ConfigError
 
 MAX_MODEL_BYTES = 1 << 30
-# A tensor kept in another file says so by a protobuf string of eight bytes, "location"; the length may be padded.
-EXTERNAL_DATA = re.compile(rb"\x0a(?:\x08|\x88\x80*\x00)location")
+# A tensor kept in another file says so by a protobuf string of eight bytes, "location". The tag before its length is
+# not looked at: there are many ways to write one, and a forger would find the one that was left out.
+EXTERNAL_DATA = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 

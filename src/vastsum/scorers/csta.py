@@ -3,17 +3,18 @@
 J. Son, J. Park, K. Kim, "CSTA: CNN-based Spatiotemporal Attention for Video Summarization", CVPR 2024.
 
 The network that draws the map is GoogLeNet (C. Szegedy et al., CVPR 2015), with batch normalisation, as torchvision
-has it. The authors start it from ImageNet weights; here it starts from chance, unless torchvision's file of weights is
-given. Positions are sinusoids, the authors' choice. Statistics of a picture belong to one video: padding is cut off,
-and the networks of a population cannot be stacked.
+has it. The authors start it from ImageNet weights; here it starts from chance, unless torchvision's weights are given
+as a safetensors file: its own is a pickle, and those are not opened here. Positions are sinusoids, the authors' choice.
+Statistics of a picture belong to one video: padding is cut off, and the networks of a population cannot be stacked.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
@@ -26,7 +27,7 @@ from vastsum.scorers.recipe import Recipe
 
 
 class Csta(LearnedMethod):
-    """`weights` is a file with torchvision's GoogLeNet; `thinner` divides the network's channels, to try things out."""
+    """`weights` holds torchvision's GoogLeNet (safetensors); `thinner` divides its channels, to try things out."""
 
     recipe = Recipe(
         epochs=100,
@@ -168,12 +169,12 @@ def _pooled(x: Tensor, size: int) -> Tensor:
 
 
 def load_imagenet(cnn: GoogLeNet, path: Path) -> None:
-    """Weights from torchvision's file of its GoogLeNet; its classifiers have no place here."""
+    """Weights under the names of torchvision's GoogLeNet; its classifiers have no place here."""
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        state = load_file(path)
         cnn.load_state_dict({name: state[name] for name in cnn.state_dict() if name in state})
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, EOFError, UnpicklingError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise CheckpointError(
-            path, f"does not hold GoogLeNet's weights ({reason})", "give torchvision's googlenet-*.pth"
+            path, f"does not hold GoogLeNet's weights ({reason})", "give torchvision's, saved as .safetensors"
         ) from error
