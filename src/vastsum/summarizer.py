@@ -31,7 +31,8 @@ class Summarizer:
 
     `backbone` and `model` are names or, for the model, the path of an .onnx file; `weights` is the path of a backbone's
     weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
-    frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it.
+    frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it. `threads` is how
+    many cores watching may use; 0 means all.
     """
 
     def __init__(
@@ -45,11 +46,14 @@ class Summarizer:
         fast: bool = False,
         keyframe_cuts: bool = False,
         device: str = "cpu",
+        threads: int = 0,
     ) -> None:
         if not 0 < fps < float("inf"):
             raise ConfigError("fps", f"{fps} is not a sampling rate", "give a number above 0, such as 2")
-        self.backbone = load_backbone(backbone, Path(weights) if weights else None, device=device)
-        self.scorer = load_scorer(Path(model) if not isinstance(model, str) else model, device=device)
+        self.backbone = load_backbone(
+            backbone, Path(weights) if weights else None, device=device, threads=threads or None
+        )
+        self.scorer = load_scorer(Path(model) if not isinstance(model, str) else model, device=device, threads=threads)
         if self.scorer.feature_width != self.backbone.width:
             raise ConfigError(
                 f"model {model}",
@@ -57,7 +61,7 @@ class Summarizer:
                 "use the backbone it was trained with",
             )
         self.model = ModelNames(scorer=str(model), backbone=backbone)
-        self.segmenter, self.fps, self.fast = segmenter, fps, fast
+        self.segmenter, self.fps, self.fast, self.threads = segmenter, fps, fast, threads
         self.keyframe_cuts = keyframe_cuts or fast
 
     def summarize(
@@ -77,6 +81,7 @@ class Summarizer:
             self.backbone,
             self.fps,
             keyframes_only=self.fast,
+            threads=self.threads,
             progress=lambda done_s, total_s: report("watching", done_s, total_s),
         )
         timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings))

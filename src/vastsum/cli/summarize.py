@@ -6,11 +6,9 @@ import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import numpy as np
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
@@ -100,12 +98,9 @@ def _targets(
     video: Path, folder: Path, wanted: Sequence[str], *, copy: bool, overwrite: bool, claimed: dict[Path, Path]
 ) -> dict[str, Path]:
     """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
-    from vastsum.export import FORMATS
-    from vastsum.video import copy_suffix
+    from vastsum.export.writing import targets_of
 
-    targets = {name: FORMATS[name].path_for(video, folder) for name in wanted}
-    if copy and "mp4" in targets:
-        targets["mp4"] = targets["mp4"].with_suffix(copy_suffix(video))
+    targets = targets_of(video, folder, wanted, copy=copy)
     for path in targets.values():
         if path in claimed:
             raise OutputError(
@@ -138,7 +133,7 @@ def _one(
 
     A bar follows the stage that is under way.
     """
-    from vastsum.export.mp4 import write_mp4
+    from vastsum.export.writing import write_all
 
     bar = progress.add_task(f"{shown(video.name)}: opening", total=None)
 
@@ -148,44 +143,10 @@ def _one(
     try:
         summary = summarizer.summarize(video, budget, progress=report)
         notes = list(summary.timeline.warnings if summary.timeline else ())
-        for name, path in targets.items():
-            report(f"writing {name}", 0, None)
-            if name != "mp4":
-                summary.save(path, format=name)
-                continue
-            follow = partial(report, "writing mp4")
-            written = write_mp4(
-                summary, path, copy=copy or (summarizer.fast and _is_worth_copying(summary)), progress=follow
-            )
-            if written.n_frames > summary.n_frames and not copy:  # frames that others lean on came along
-                written = write_mp4(summary, path, progress=follow)
-            notes += written.warnings
-            if written.n_frames > summary.n_frames:
-                notes.append(f"cut at key frames, the video is {written.duration_s:.1f} s long")
+        notes += write_all(summary, targets, copy=copy, fast=summarizer.fast, report=report)
     finally:
         progress.remove_task(bar)
     return summary, notes
-
-
-def _is_worth_copying(summary: Summary) -> bool:
-    """Whether a copy is as good as a new encoding: each range can be decoded alone, and every browser plays it."""
-    from vastsum.video.seek import can_follow_anything
-    from vastsum.video.sound import default_audio_stream
-    from vastsum.video.source import Source
-
-    timeline, starts = summary.timeline, [first for first, _ in summary.ranges]
-    assert timeline is not None, "a summary just made knows its timeline"
-    if not np.isin(starts, timeline.keyframes).all():
-        return False
-    with Source(summary.video.path, threads=1) as source:
-        sound = default_audio_stream(source.container)
-        return (
-            not source.untimed
-            and source.codec == "h264"
-            and source.context.pix_fmt in {"yuv420p", "yuvj420p"}
-            and (sound is None or sound.codec_context.name == "aac")
-            and all(can_follow_anything(source, timeline, start) for start in starts)
-        )
 
 
 def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:

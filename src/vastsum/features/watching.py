@@ -27,17 +27,22 @@ def watch(
     fps: float,
     *,
     keyframes_only: bool = False,
+    threads: int = 0,
     progress: Callable[[float, float | None], None] | None = None,
 ) -> Watched:
     """Sample `fps` frames a second and extract their features, while decoding goes on in a thread of its own.
 
-    `progress` is told the seconds done, and those the file promises, if it does.
+    `progress` is told the seconds done, and those the file promises, if it does. `threads` is how many cores decoding
+    may use; 0 means all.
     """
     height, width = backbone.input_size
     features = np.empty((0, backbone.width), np.float16)  # as in benchmark files; half the memory
     picks: list[int] = []
     images: list[np.ndarray] = []
-    with sample(video, fps, size=(width, height), keyframes_only=keyframes_only, progress=progress) as samples:
+    looking = sample(
+        video, fps, size=(width, height), keyframes_only=keyframes_only, threads=threads, progress=progress
+    )
+    with looking as samples:
         for taken in samples:
             picks.append(taken.index)
             images.append(taken.image)

@@ -63,12 +63,12 @@ class OnnxScorer:
         return mean[0], std[0]
 
 
-def load_scorer(model: str | Path = DEFAULT_SCORER, *, device: str = "cpu") -> OnnxScorer:
-    """An embedded scorer by name, or one's own by the path of its .onnx file."""
+def load_scorer(model: str | Path = DEFAULT_SCORER, *, device: str = "cpu", threads: int = 0) -> OnnxScorer:
+    """An embedded scorer by name, or one's own by the path of its .onnx file. 0 threads are as many as cores."""
     if str(model) in EMBEDDED:
-        return OnnxScorer(read_asset(EMBEDDED[str(model)]), f"model {model}", device=device)
+        return OnnxScorer(read_asset(EMBEDDED[str(model)]), f"model {model}", device=device, threads=threads)
     if not str(model).endswith(".onnx"):
         raise CheckpointError(
             model, "is not a model", f"give the path of an .onnx file, or one of: {', '.join(EMBEDDED)}"
         )
-    return OnnxScorer(read_model(Path(model)), model, device=device)
+    return OnnxScorer(read_model(Path(model)), model, device=device, threads=threads)
