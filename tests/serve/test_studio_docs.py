@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import re
+import shutil
+import subprocess
 from importlib.resources import files
 from pathlib import Path
 
 import av
+import pytest
 from studios import Client
 
 from vastsum.export.page import TIMELINE_SCRIPTS, TIMELINE_STYLES
@@ -25,6 +29,24 @@ def test_the_example_in_python_works(studio: Client) -> None:
     assert isinstance(video, bytes)
     with av.open(io.BytesIO(video)) as container:
         assert next(container.decode(video=0)).width == 160
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed")
+def test_the_example_for_the_shell_works(studio: Client, film: Path, tmp_path: Path) -> None:
+    (example,) = re.findall(r"```bash\n(.*?)```", (DOCS / "api.md").read_text(), re.DOTALL)
+    shutil.copy(film, tmp_path / "holiday.mp4")
+
+    def run(line: str) -> str:
+        line = line.replace("127.0.0.1:8000", f"127.0.0.1:{studio.port}").replace("curl", "curl --fail --silent", 1)
+        return subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    upload, events, export, download = example.splitlines()
+    job = json.loads(run(upload))["id"]
+    assert '"state":"done"' in run(events.replace("ID", job, 1)).splitlines()[-2].replace(" ", "")
+    run(export.replace("ID", job))
+    studio.exported(job, "mp4")
+    run(download.replace("ID", job))
+    assert (tmp_path / "holiday.summary.mp4").stat().st_size > 1000
 
 
 def test_every_path_is_told_of(studio: Client) -> None:
