@@ -53,8 +53,7 @@ def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset,
     name = next(iter(tvsum.videos))
     assert name in summe.videos
     both, _ = trained(QUICK, [Member((tvsum.videos[name], summe.videos[name]), 0)])
-    assert both._tensor(tvsum.videos[name]).kind == "tvsum"
-    assert both._tensor(summe.videos[name]).kind == "summe"
+    assert both._batch([summe.videos[name], tvsum.videos[name]]).kinds == ("summe", "tvsum")
 
 
 def test_members_who_take_different_numbers_of_steps_are_refused(tvsum: Dataset) -> None:

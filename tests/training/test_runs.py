@@ -283,7 +283,7 @@ def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset)
             expected = inside.mean() if len(inside) else signal[row, video.segments.first_picks[k]]
             assert float(pooled[row, k]) == pytest.approx(float(expected), abs=1e-6)
     moment = Moment(0, [np.random.default_rng(row) for row in range(3)])
-    base, perturbed = VastsumMethod(QUICK)._solve(pooled.double().numpy(), batch, moment)
+    base, perturbed = VastsumMethod(QUICK)._solve(pooled, batch, moment)
     assert perturbed.shape == (3, QUICK.loss.stability_draws, batch.n_segments)
     for row, video in enumerate(videos):
         for solution in (base[row], *perturbed[row]):

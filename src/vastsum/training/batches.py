@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
+from torch.nn.functional import pad as pad_zeros
 
 from vastsum.data import BenchmarkVideo
 from vastsum.scorers.batch import Batch
@@ -55,33 +55,60 @@ class VideoTensors:
         return len(self.features)
 
 
+class Shelf:
+    """Videos one after another in long tensors, a row a pick or a segment: a padded batch is one gather of each.
+
+    Row 0 is zero; padding points at it. So padded picks have no features and no importance, and stand in segment 0, but
+    they are masked everywhere.
+    """
+
+    def __init__(self, videos: Sequence[VideoTensors]) -> None:
+        def laid_out(name: str) -> Tensor:
+            rows = torch.cat([getattr(video, name) for video in videos])
+            return torch.cat([torch.zeros_like(rows[:1]), rows])
+
+        self.videos = videos
+        self.n_picks = np.array([video.n_picks for video in videos])
+        self.n_segments = np.array([len(video.segments) for video in videos])
+        self.n_annotators = np.array([video.annotations.shape[1] for video in videos])
+        self._features, self._segment_ids = laid_out("features"), laid_out("segment_ids")
+        self._targets, self._keyshots = laid_out("targets"), laid_out("keyshots")
+        self._first_picks = laid_out("first_picks")
+        most = int(self.n_annotators.max())
+        annotations = [pad_zeros(video.annotations, (0, most - video.annotations.shape[1])) for video in videos]
+        self._annotations = torch.cat([torch.zeros_like(annotations[0][:1]), *annotations])  # (1 + ΣT, U)
+
+    def batch(self, which: Sequence[int]) -> Batch:
+        taken = np.asarray(which)
+        videos = [self.videos[index] for index in taken]
+        picks, mask = self._places(self.n_picks, taken)
+        segments, present = self._places(self.n_segments, taken)
+        annotators = self._real(self.n_annotators[taken])
+        annotations = self._annotations[:, : annotators.shape[1]][picks]  # (B, T, U)
+        return Batch(
+            features=self._features[picks],
+            mask=mask,
+            segment_ids=self._segment_ids[picks],
+            annotations=annotations.transpose(1, 2).contiguous(),
+            annotators=annotators,
+            targets=self._targets[picks],
+            keyshots=self._keyshots[picks],
+            present=present,
+            first_picks=self._first_picks[segments],
+            segments=tuple(video.segments for video in videos),
+            kinds=tuple(video.kind for video in videos),
+        )
+
+    def _places(self, counts: NDArray[Any], taken: NDArray[Any]) -> tuple[Tensor, Tensor]:
+        """Where the rows of the videos taken lie, (B, longest), and which of these places are real."""
+        starts = torch.from_numpy((1 + np.cumsum(counts) - counts)[taken]).to(self._features.device)[:, None]
+        real = self._real(counts[taken])
+        return torch.where(real, starts + torch.arange(real.shape[1], device=real.device), 0), real
+
+    def _real(self, counts: NDArray[Any]) -> Tensor:
+        ends = torch.from_numpy(counts).to(self._features.device)[:, None]
+        return torch.arange(int(counts.max()), device=ends.device)[None] < ends
+
+
 def pad(videos: Sequence[VideoTensors]) -> Batch:
-    """Zeros after the end of each video; padded picks point at segment 0 but are masked everywhere."""
-    device = videos[0].features.device
-
-    def padded(name: str) -> Tensor:
-        return pad_sequence([getattr(video, name) for video in videos], batch_first=True)
-
-    def real(counts: Sequence[int]) -> Tensor:
-        ends = torch.tensor(counts, device=device)[:, None]
-        return torch.arange(max(counts), device=device)[None] < ends
-
-    n_annotators = [video.annotations.shape[1] for video in videos]
-    annotations = torch.zeros(
-        len(videos), max(n_annotators), max(video.n_picks for video in videos), device=device
-    )  # (B, U, T)
-    for row, video in enumerate(videos):
-        annotations[row, : n_annotators[row], : video.n_picks] = video.annotations.T
-    return Batch(
-        features=padded("features"),
-        mask=real([video.n_picks for video in videos]),
-        segment_ids=padded("segment_ids"),
-        annotations=annotations,
-        annotators=real(n_annotators),
-        targets=padded("targets"),
-        keyshots=padded("keyshots"),
-        present=real([len(video.segments) for video in videos]),
-        first_picks=padded("first_picks"),
-        segments=tuple(video.segments for video in videos),
-        kinds=tuple(video.kind for video in videos),
-    )
+    return Shelf(videos).batch(range(len(videos)))

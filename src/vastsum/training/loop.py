@@ -22,10 +22,10 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
-from vastsum.training.batches import VideoTensors, pad
+from vastsum.training.batches import Shelf, VideoTensors
 from vastsum.types import FloatArray
 
-GPU_ROWS = 256  # videos in one pass on a GPU, over all members: more would only take memory
+GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members: more would only take memory
 
 Weights = dict[str, Tensor]
 Log = dict[str, float]
@@ -55,7 +55,8 @@ class Trainer:
         if len(members) > 1 and not method.stackable:
             raise ConfigError("population", "this method's network cannot be stacked", "train one member at a time")
         self.method, self.recipe, self.members, self.device = method, method.recipe, list(members), device
-        self._tensors: dict[int, VideoTensors] = {}
+        self._videos: dict[int, BenchmarkVideo] = {}  # on the shelf, by identity: names may repeat over several files
+        self._stock([video for member in members for video in member.videos])
         width = members[0].videos[0].features.shape[1]
         networks = [_build(method, width, member.seed).to(device) for member in members]
         self.skeleton = networks[0]  # the program; its own weights are never read
@@ -107,7 +108,7 @@ class Trainer:
     def importance(self, videos: Sequence[BenchmarkVideo]) -> list[FloatArray]:
         """One video for each member, scored by that member's evaluated weights."""
         self.skeleton.eval()
-        batch = pad([self._tensor(video) for video in videos])
+        batch = self._batch(videos)
         output = self._forward(self.evaluated, batch, np.zeros((len(videos), 1), np.int32))
         scores = self.method.importance(output, batch).double().cpu().numpy()
         return [score[: len(video.segments.picks)] for score, video in zip(scores, videos, strict=True)]
@@ -128,7 +129,7 @@ class Trainer:
 
     def _accumulate(self, rows: Sequence[_Row], moment: Moment, sums: dict[str, FloatArray]) -> None:
         keys = np.array([rng.integers(2**31) for rng in moment.rngs], np.int32).reshape(len(self.members), -1)
-        batch = pad([self._tensor(self.members[row.member].videos[row.video]) for row in rows])
+        batch = self._batch([self.members[row.member].videos[row.video] for row in rows])
         terms = self.method.losses(self._forward(self.weights, batch, keys), batch, moment)
         shares = torch.tensor([row.share for row in rows], device=self.device)
         # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
@@ -162,8 +163,6 @@ class Trainer:
         """Each step in passes of a few videos of every member. Within a step videos go by length, so that those padded
         together are alike; a member with fewer videos in the last step fills up with one that has no share."""
         size = self.recipe.batch_size
-        rows_at_once = self.recipe.videos_at_once if self.device == "cpu" else GPU_ROWS // len(self.members)
-        at_once = min(size, max(1, rows_at_once))
         orders = [
             np.random.default_rng([member.seed, epoch]).permutation(len(member.videos)) for member in self.members
         ]
@@ -172,9 +171,20 @@ class Trainer:
             longest = max(map(len, ranked))
             for rows in ranked:
                 rows += [_Row(rows[0].member, rows[-1].video, 0.0)] * (longest - len(rows))
-            yield [
-                [row for rows in ranked for row in (rows[part : part + at_once])] for part in range(0, longest, at_once)
-            ]
+            yield [[row for rows in ranked for row in rows[part]] for part in self._parts(ranked)]
+
+    def _parts(self, ranked: Sequence[Sequence[_Row]]) -> Iterator[slice]:
+        """Which ranks go into a pass together, longest first: as many as the device takes well."""
+        start, end = 0, len(ranked[0])
+        while start < end:
+            n_picks = max(self._n_picks(rows[start]) for rows in ranked)
+            on_gpu = GPU_PICKS // (n_picks * len(ranked))
+            at_once = max(1, on_gpu if self.device != "cpu" else self.recipe.videos_at_once)
+            yield slice(start, start + at_once)
+            start += at_once
+
+    def _n_picks(self, row: _Row) -> int:
+        return len(self.members[row.member].videos[row.video].segments.picks)
 
     def _ranked(self, member: int, order: np.ndarray) -> list[_Row]:
         videos = self.members[member].videos
@@ -184,11 +194,15 @@ class Trainer:
     def _rng(self, row: _Row, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.members[row.member].seed, epoch, row.video])
 
-    def _tensor(self, video: BenchmarkVideo) -> VideoTensors:
-        key = id(video)  # names may repeat: members can train on several files
-        if key not in self._tensors:
-            self._tensors[key] = VideoTensors.of(video, self.device)
-        return self._tensors[key]
+    def _batch(self, videos: Sequence[BenchmarkVideo]) -> Batch:
+        if any(id(video) not in self._videos for video in videos):
+            self._stock(videos)
+        places = {key: place for place, key in enumerate(self._videos)}
+        return self._shelf.batch([places[id(video)] for video in videos])
+
+    def _stock(self, videos: Sequence[BenchmarkVideo]) -> None:
+        self._videos |= {id(video): video for video in videos}
+        self._shelf = Shelf([VideoTensors.of(video, self.device) for video in self._videos.values()])
 
     def _optimizer(self, prefixes: tuple[str, ...]) -> torch.optim.Optimizer:
         weights = [weight for name, weight in self.weights.items() if name.startswith(prefixes)]

@@ -20,9 +20,9 @@ from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
 from vastsum.scorers.vastsum.network import VastsumNetwork, pool_segments
 from vastsum.scorers.vastsum.scorer import VastsumScorer
-from vastsum.selection import knapsack
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.training.config import Config
+from vastsum.training.solving import solve
 from vastsum.types import Kind
 
 
@@ -85,31 +85,25 @@ class VastsumMethod(LearnedMethod):
 
     def _stability(self, signal: Tensor, batch: Batch, moment: Moment) -> Tensor:
         scores = pool_scores(signal, batch)  # (B, M)
-        base, perturbed = self._solve(scores.detach().cpu().numpy().astype(np.float64), batch, moment)
-        return losses.stability_margin(
-            scores,
-            base.to(scores.device),
-            perturbed.to(scores.device),
-            batch.present,
-            self.config.loss.stability_margin,
-        )
+        base, perturbed = self._solve(scores.detach(), batch, moment)
+        return losses.stability_margin(scores, base, perturbed, batch.present, self.config.loss.stability_margin)
 
-    def _solve(self, scores: np.ndarray, batch: Batch, moment: Moment) -> tuple[Tensor, Tensor]:
+    def _solve(self, scores: Tensor, batch: Batch, moment: Moment) -> tuple[Tensor, Tensor]:
         """Knapsack solutions of the scores (B, M) and of R perturbed copies (B, R, M), R + 1 at once for each video."""
         n_solutions = self.config.loss.stability_draws + 1
         shape = (len(batch), n_solutions, batch.n_segments)
-        noise, lengths = np.zeros(shape), np.zeros(shape, np.int64)
+        noise, lengths = np.zeros(shape, np.float32), np.zeros(shape, np.int64)
         capacities = np.array([int(self.budget * segments.n_frames) for segments in batch.segments])
         lengths += capacities[:, None, None] + 1  # a segment that does not exist fits nowhere
         for row, (segments, rng) in enumerate(zip(batch.segments, moment.rngs, strict=True)):
             noise[row, 1:, : len(segments)] = rng.standard_normal((n_solutions - 1, len(segments)))
             lengths[row, :, : len(segments)] = segments.lengths
-        values = scores[:, None] + self.config.loss.stability_noise * noise
-        n_problems = len(batch) * n_solutions
-        solutions = knapsack(
-            values.reshape(n_problems, -1), lengths.reshape(n_problems, -1), capacities.repeat(n_solutions)
-        ).reshape(shape)
-        return torch.from_numpy(solutions[:, 0]), torch.from_numpy(solutions[:, 1:])
+        noise_there, lengths_there, capacities_there = (
+            torch.from_numpy(array).to(scores.device) for array in (noise, lengths, capacities.repeat(n_solutions))
+        )
+        values = scores[:, None] + self.config.loss.stability_noise * noise_there
+        solutions = solve(values.flatten(0, 1), lengths_there.flatten(0, 1), capacities_there).view(shape)
+        return solutions[:, 0], solutions[:, 1:]
 
 
 def _scored(batch: Batch) -> Tensor:
