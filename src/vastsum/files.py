@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +23,13 @@ def atomic_path(destination: Path) -> Iterator[Path]:
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=destination.parent, prefix=f".{destination.name}.", suffix=".part")
-        os.close(handle)
     except OSError as error:
         raise OutputError(
             destination, f"cannot be written ({error.strerror})", "choose another place with -o"
         ) from error
     temporary = Path(name)
     try:
+        os.close(handle)
         yield temporary
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(destination)
@@ -40,7 +40,8 @@ def atomic_path(destination: Path) -> Iterator[Path]:
             "free some space or choose another place with -o",
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # whatever is wrong with the disk has been said, or does not matter any more
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(destination: Path, text: str) -> None:
