@@ -74,8 +74,7 @@ def write_summary(
     The file appears under its name only when it is complete. Ranges are put in order, and joined where they touch.
     """
     path, destination = Path(source), Path(destination)
-    if destination.exists() and path.exists() and destination.samefile(path):
-        raise OutputError(destination, "this is the video itself", "choose another name")
+    _check_is_another(destination, path)
     timeline = timeline or read_timeline(path)
     joined = _joined(path, ranges, timeline)
     if copy:
@@ -87,7 +86,16 @@ def write_summary(
             warnings = _encode(video, sound, joined, destination, timeline, qp, threads, progress)
         finally:
             sound.close()
-    return _written(destination, joined, timeline, sound.exists, warnings)
+    return _written(destination, joined, timeline, sound.exists, warnings + sound.losses())
+
+
+def _check_is_another(destination: Path, source: Path) -> None:
+    try:
+        if destination.exists() and source.exists() and destination.samefile(source):
+            raise OutputError(destination, "this is the video itself", "choose another name")
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror or error})"
+        raise OutputError(destination, problem, "check the disk, or choose another folder") from error
 
 
 def _written(

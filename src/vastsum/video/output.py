@@ -28,12 +28,12 @@ _REMEDIES = {
 @contextlib.contextmanager
 def writing(destination: Path, container_format: str) -> Iterator[OutputContainer]:
     """A container that takes its final name only when it is complete, and leaves nothing behind otherwise."""
-    _check_destination(destination)
     # In the same folder, since only there a file can be renamed at once and without copying.
     part = destination.parent / f".{destination.name}.{secrets.token_hex(4)}.part"
     options = {"movflags": "+faststart"} if container_format in {"mp4", "mov"} else {}
     out: OutputContainer | None = None
     try:
+        _check_destination(destination)
         out = av.open(f"file:{part.absolute()}", "w", format=container_format, container_options=options)
         yield out
         out.close()
@@ -46,7 +46,8 @@ def writing(destination: Path, container_format: str) -> Iterator[OutputContaine
         if out is not None:
             with contextlib.suppress(Exception):  # already failed: what closing says adds nothing
                 out.close()
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _reason(number: int | None, error: Exception) -> str:

@@ -65,7 +65,7 @@ def remux(
             except ValueError:
                 raise _misfit(source, source.codec, container_format, "leave out --copy") from None
             copy.run()
-        warnings = _dependence(source, timeline, stretches)
+        warnings = _dependence(source, timeline, stretches) + copy.losses()
     return [stretch.frames for stretch in stretches], sound is not None, warnings
 
 
@@ -179,6 +179,7 @@ class _Copy:
         self._delay = max(stretch.delay for stretch in stretches)
         self._last_dts = -(2**62)
         self._sound_end: Fraction | None = None  # when the sound written so far ends
+        self._n_silent = 0
 
     def run(self) -> None:
         time_base = self._timeline.time_base
@@ -199,6 +200,10 @@ class _Copy:
                     self._progress(float(now * time_base), float(total * time_base))
             self._copy_sound_until(sound, None)
             elapsed += stretch.end_pts - stretch.first_pts
+
+    def losses(self) -> list[str]:
+        n, n_all = self._n_silent, len(self._stretches)
+        return [f"in {n} of its {n_all} parts the sound could not be read to the end"] if n else []
 
     def _copy_sound_until(self, packets: Iterator[Packet[AudioStream]], until: Fraction | None) -> None:
         for packet in packets:
@@ -231,4 +236,4 @@ class _Copy:
                 self._sound_end = time + (packet.duration or 0) * unit
                 yield packet
         except FFmpegError:
-            return  # the rest of this stretch stays silent
+            self._n_silent += 1  # the rest of this stretch

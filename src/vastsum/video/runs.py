@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from av.error import FFmpegError
 from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 
@@ -182,5 +183,9 @@ class _Worker(Closing):
     def _unseen_picture(self) -> Iterator[Picture]:
         frame, self._unseen = self._unseen, None
         if frame is not None and frame.pts is not None:
-            image = picture(frame, self.source.orientation(frame), self._size, self._scaler)
+            try:
+                image = picture(frame, self.source.orientation(frame), self._size, self._scaler)
+            except FFmpegError:  # as good as not decoded
+                self.source.remember_damage(frame.pts)
+                return
             yield Picture(frame.pts, image, frame.is_corrupt)

@@ -40,6 +40,8 @@ class Sound:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._wanted_from = Fraction(0)  # what is damaged before that, in the run-up, is no loss
+        self._n_damaged = 0
         self._attach()
 
     def _attach(self) -> None:
@@ -64,6 +66,9 @@ class Sound:
 
     def close(self) -> None:
         self._container.close()
+
+    def losses(self) -> list[str]:
+        return [f"{self._n_damaged} damaged places of its sound are silent"] if self._n_damaged else []
 
     def track(self, spans: list[tuple[Fraction, Fraction]]) -> Iterator[AudioFrame]:
         """Encoder-sized frames of all [start, end) spans, in seconds of the file's clock, one after another.
@@ -122,6 +127,7 @@ class Sound:
 
     def _decoded_from(self, start: Fraction) -> Iterator[tuple[Fraction | None, Float32Array]]:
         """Blocks of sound with the time each begins at, from a little before `start`."""
+        self._wanted_from = start
         for run_up in _RUN_UPS_S:
             self._seek(start - run_up)
             blocks = self._blocks()
@@ -148,13 +154,18 @@ class Sound:
         for frame in self._frames():
             its_kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if its_kind != kind or resampler is None:
-                if resampler is not None:
-                    yield from resampler.resample(None)
+                yield from self._converted(resampler, None)
                 resampler = AudioResampler("fltp", self.layout, self.rate)
                 kind = its_kind
-            yield from resampler.resample(frame)
-        if resampler is not None:
-            yield from resampler.resample(None)
+            yield from self._converted(resampler, frame)
+        yield from self._converted(resampler, None)
+
+    def _converted(self, resampler: AudioResampler | None, frame: AudioFrame | None) -> list[AudioFrame]:
+        try:
+            return resampler.resample(frame) if resampler is not None else []
+        except FFmpegError:
+            self._n_damaged += 1
+            return []
 
     def _frames(self) -> Iterator[AudioFrame]:
         assert self._stream is not None
@@ -165,10 +176,11 @@ class Sound:
                     try:
                         yield from self._stream.codec_context.decode(packet if packet.size else None)
                         errors_in_a_row = 0
-                    except FFmpegError:
-                        continue  # a damaged packet leaves a gap, which becomes silence
+                    except FFmpegError:  # a damaged packet leaves a gap, which becomes silence
+                        self._n_damaged += packet.pts is None or packet.pts * packet.time_base >= self._wanted_from
                 return
             except FFmpegError:
+                self._n_damaged += 1
                 errors_in_a_row += 1
 
     def _seek(self, time_s: Fraction) -> None:

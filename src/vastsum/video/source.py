@@ -187,9 +187,7 @@ class Source(Closing):
         try:
             frames = self.context.decode(packet)
         except FFmpegError:
-            self.n_undecodable += 1
-            if self.damaged_pts is None and packet is not None:
-                self.damaged_pts = packet.pts
+            self.remember_damage(packet.pts if packet is not None else None)
             return []
         for frame in frames:
             frame.time_base = self.time_base  # missing on those that come out last
@@ -197,6 +195,11 @@ class Source(Closing):
                 frame.pts = self._n_stamped
                 self._n_stamped += 1
         return [frame for frame in frames if frame.pts is not None]
+
+    def remember_damage(self, pts: int | None) -> None:
+        self.n_undecodable += 1
+        if self.damaged_pts is None:
+            self.damaged_pts = pts
 
     def orientation(self, frame: VideoFrame) -> Orientation:
         """How the stream's frames are turned. Asked of the first only: PyAV keeps frames it was asked of alive."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from av.error import FFmpegError
 from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 
+from vastsum.errors import VideoError
 from vastsum.video.probing import first_frame, shown_size
 from vastsum.video.source import Source, UInt8Array
 from vastsum.video.timeline import TimelineBuilder
@@ -54,7 +56,11 @@ def _start_pts(source: Source) -> int:
 
 
 def _thumbnail(source: Source, frame: VideoFrame, max_size: tuple[int, int], scaler: VideoReformatter) -> UInt8Array:
-    return picture(frame, source.orientation(frame), _fitting(shown_size(source, frame), max_size), scaler)
+    try:
+        return picture(frame, source.orientation(frame), _fitting(shown_size(source, frame), max_size), scaler)
+    except FFmpegError as error:
+        problem = f"its frames cannot be made into pictures ({error.strerror or error})"
+        raise VideoError(source.path, problem, "check that the file plays elsewhere") from error
 
 
 def _fitting(size: tuple[int, int], max_size: tuple[int, int]) -> tuple[int, int]:

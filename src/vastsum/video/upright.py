@@ -8,10 +8,12 @@ from fractions import Fraction
 import numpy as np
 from av.error import BlockingIOError as NothingYetError
 from av.error import EOFError as NoMoreError
+from av.error import FFmpegError
 from av.filter import Graph
 from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
+from vastsum.errors import VideoError
 from vastsum.video.source import Orientation, Source, UInt8Array
 
 _Kind = tuple[int, int, str, Orientation, bool]
@@ -26,6 +28,14 @@ def picture(frame: VideoFrame, orientation: Orientation, size: tuple[int, int], 
 
 def upright(source: Source, frames: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
     """The frames of one range, turned and deinterlaced where they need it; times stay as they are."""
+    try:
+        yield from _filtered(source, frames)
+    except FFmpegError as error:  # of a filter: the source itself reads on over damage
+        problem = f"its frames cannot be turned upright or deinterlaced ({error.strerror or error})"
+        raise VideoError(source.path, problem, "check that the file plays elsewhere") from error
+
+
+def _filtered(source: Source, frames: Iterator[VideoFrame]) -> Iterator[VideoFrame]:
     kind: _Kind | None = None
     graph: Graph | None = None
     interlaced = False
