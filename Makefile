@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types tests clean
+.PHONY: demo test lint types tests site clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m vastsum.cli.demo
 
-test: lint types tests
+test: lint types tests site
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -23,10 +23,13 @@ tests: export OPENBLAS_NUM_THREADS = 1
 tests: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=90
 
+site: $(VENV)/.ready
+	$(BIN)/python scripts/build_site.py site
+
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache .coverage htmlcov
