@@ -32,7 +32,8 @@ class Summarizer:
     `backbone` and `model` are names or, for the model, the path of an .onnx file; `weights` is the path of a backbone's
     weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
     frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it. `threads` is how
-    many cores watching may use; 0 means all.
+    many cores watching may use; 0 means all. `device` is cpu, cuda, or auto: the GPU where there is one. `runtime` is
+    the library to compute with, 'onnxruntime' or 'torch'; by default the first that has the device.
     """
 
     def __init__(
@@ -47,13 +48,15 @@ class Summarizer:
         keyframe_cuts: bool = False,
         device: str = "cpu",
         threads: int = 0,
+        runtime: str | None = None,
     ) -> None:
         if not 0 < fps < float("inf"):
             raise ConfigError("fps", f"{fps} is not a sampling rate", "give a number above 0, such as 2")
         self.backbone = load_backbone(
-            backbone, Path(weights) if weights else None, device=device, threads=threads or None
+            backbone, Path(weights) if weights else None, device=device, threads=threads or None, runtime=runtime
         )
-        self.scorer = load_scorer(Path(model) if not isinstance(model, str) else model, device=device, threads=threads)
+        scorer = model if isinstance(model, str) else Path(model)
+        self.scorer = load_scorer(scorer, device=device, threads=threads, runtime=runtime)
         if self.scorer.feature_width != self.backbone.width:
             raise ConfigError(
                 f"model {model}",

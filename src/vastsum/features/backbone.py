@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NoReturn
 
 import numpy as np
-import onnxruntime as ort
 from numpy.typing import NDArray
 
 from vastsum.errors import CheckpointError, DataError
+from vastsum.features.session import Port, Session
 
 Frames = NDArray[np.uint8]  # (B, 224, 224, 3), RGB
 Features = NDArray[np.float32]  # (B, D), each row of length one
 
-CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
+FRAMES_AT_ONCE = 32  # at least, so that all workers have something to do
 
 
 class Backbone:
-    """A network that is loaded and ready. `extract` may be called from several threads."""
+    """A network that is loaded and ready, for use from several threads.
+
+    Each of `workers` takes `chunk` frames at a time, or all. `frames_at_once` is how many are best handed over.
+    """
 
     def __init__(
         self,
         name: str,
-        session: ort.InferenceSession,
+        session: Session,
         *,
         input_name: str,
         output_name: str,
@@ -32,6 +35,7 @@ class Backbone:
         input_size: tuple[int, int] = (224, 224),
         prepare: Callable[[Frames], NDArray[Any]] | None = None,
         workers: int = 1,
+        chunk: int | None = None,
         where: object = "",
     ) -> None:
         self.name = name
@@ -42,19 +46,22 @@ class Backbone:
         self._input_name = input_name
         self._output_name = output_name
         self._prepare = prepare
-        self._chunk = CHUNK if workers > 1 else None
+        self.frames_at_once = max(FRAMES_AT_ONCE, chunk or 0)
+        self._chunk = chunk
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name) if workers > 1 else None
         self._fixed_batch = self._check_signature()
 
     def extract(self, frames: Frames) -> Features:
         """One vector of length one a frame; frames are RGB bytes, already squashed to `input_size`."""
+        return self.start(frames)()
+
+    def start(self, frames: Frames) -> Callable[[], Features]:
+        """Begin to `extract`, and give what waits for the result: the next frames can be got ready meanwhile."""
         self._check_frames(frames)
-        if not len(frames):
-            return np.zeros((0, self.width), dtype=np.float32)
-        size = self._fixed_batch or self._chunk or len(frames)
+        size = self._fixed_batch or self._chunk or max(len(frames), 1)
         chunks = [frames[start : start + size] for start in range(0, len(frames), size)]
-        run = self._pool.map if self._pool else map
-        return l2_normalise(np.concatenate(list(run(self._run, chunks))))  # (B, D)
+        running = self._pool.map(self._run, chunks) if self._pool else map(self._run, chunks)
+        return lambda: l2_normalise(np.concatenate([np.empty((0, self.width), np.float32), *running]))  # (B, D)
 
     def _run(self, frames: Frames) -> Features:
         n = len(frames)
@@ -75,8 +82,7 @@ class Backbone:
 
     def _check_signature(self) -> int | None:
         """The batch size that the graph insists on, if it does. A graph with other inputs or outputs is refused."""
-        inputs = {value.name: value for value in self._session.get_inputs()}
-        outputs = {value.name: value for value in self._session.get_outputs()}
+        inputs, outputs = self._session.inputs, self._session.outputs
         if set(inputs) != {self._input_name}:
             self._refuse("input", self._input_name, inputs)
         if self._output_name not in outputs:
@@ -91,13 +97,13 @@ class Backbone:
         batch = graph_input.shape[0]
         return batch if isinstance(batch, int) and batch > 0 else None
 
-    def _refuse(self, kind: str, wanted: str, found: dict[str, Any]) -> NoReturn:
+    def _refuse(self, kind: str, wanted: str, found: Mapping[str, Port]) -> NoReturn:
         names = ", ".join(map(repr, found)) or "none"
         raise CheckpointError(
             self.where, f"no {self.name}: {kind} {wanted!r} expected, found {names}", "give this backbone's own file"
         )
 
-    def _refuse_shape(self, name: str, value: Any, wanted: list[int]) -> NoReturn:
+    def _refuse_shape(self, name: str, value: Port, wanted: list[int]) -> NoReturn:
         raise CheckpointError(
             self.where,
             f"no {self.name}: {name!r} is {value.type} of shape {value.shape}, expected (batch, {wanted})",

@@ -6,16 +6,17 @@ import os
 import re
 from pathlib import Path
 
-import onnxruntime as ort
-
 from vastsum.errors import CheckpointError, ConfigError
+from vastsum.features.ort_session import OrtSession
+from vastsum.features.session import NotHereError, Session
 
 MAX_MODEL_BYTES = 1 << 30
 # A tensor kept in another file says so by a protobuf string of eight bytes, "location". The tag before its length is
 # not looked at: there are many ways to write one, and a forger would find the one that was left out.
 EXTERNAL_DATA = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
 
-PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+DEVICES = {"cpu": ["cpu"], "cuda": ["cuda"], "auto": ["cuda", "cpu"]}
+RUNTIMES = {"cpu": ["onnxruntime"], "cuda": ["onnxruntime", "torch"]}
 
 
 def read_model(path: Path) -> bytes:
@@ -44,32 +45,40 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_device(device: str) -> None:
-    if device not in PROVIDERS:
-        raise ConfigError(f"device {device!r}", "unknown device", f"choose one of {', '.join(PROVIDERS)}")
-    if PROVIDERS[device] not in ort.get_available_providers():
-        raise ConfigError(
-            f"device {device!r}",
-            "the installed ONNX Runtime has no CUDA provider",
-            "run: pip install onnxruntime-gpu, or use the device 'cpu'",
-        )
+def open_session(
+    data: bytes,
+    where: object,
+    device: str = "cpu",
+    *,
+    threads: int = 0,
+    frugal: bool = False,
+    runtime: str | None = None,
+) -> Session:
+    """The network on `device`, by the first library that can run it there; 'auto' is the GPU if there is one.
+
+    `where` names the model in errors. `runtime` asks for one library. OrtSession says what `threads` and `frugal` are.
+    """
+    if device not in DEVICES:
+        raise ConfigError(f"device {device!r}", "unknown device", f"choose one of {', '.join(DEVICES)}")
+    reasons = []
+    for place in DEVICES[device]:
+        for library in [runtime] if runtime else RUNTIMES[place]:
+            try:
+                if library == "torch":
+                    return _torch_session(data, where, place)
+                return OrtSession(data, where, place, threads=threads, frugal=frugal)
+            except NotHereError as reason:
+                reasons.append(str(reason))
+    raise ConfigError(
+        f"device {device!r}",
+        ", and ".join(reasons),
+        "check the NVIDIA driver, run: pip install onnxruntime-gpu, or use the device 'cpu'",
+    )
 
 
-def open_session(data: bytes, where: object, device: str, threads: int) -> ort.InferenceSession:
-    """A session on `device` whose operators use `threads` cores each; `where` names the model in errors."""
-    check_device(device)
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only: warnings about a provider's fallbacks are not for users
-    options.add_session_config_entry("session.load_model_format", "ONNX")
+def _torch_session(data: bytes, where: object, device: str) -> Session:
     try:
-        session = ort.InferenceSession(data, options, providers=[PROVIDERS[device]])
-    except Exception as error:  # ONNX Runtime's exception classes share no public base
-        raise CheckpointError(where, "not an ONNX model that can be run here", "give an intact .onnx file") from error
-    if session.get_providers()[0] != PROVIDERS[device]:
-        raise ConfigError(
-            f"device {device!r}", "CUDA could not be started", "check the driver, or use the device 'cpu'"
-        )
-    return session
+        from vastsum.features.torch_session import TorchSession
+    except ImportError as error:
+        raise NotHereError(f"the Python package {error.name or 'torch'} is not installed") from error
+    return TorchSession(data, where, device)

@@ -15,6 +15,10 @@ from vastsum.errors import CheckpointError, ConfigError
 from vastsum.features.backbone import Backbone, Frames
 from vastsum.features.onnx_model import available_cores, open_session, read_model
 
+CPU_CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
+GPU_CHUNK = 64
+GPU_WORKERS = 2  # one batch goes up while another is computed
+
 GOOGLENET_MEAN_BGR = np.array([104, 117, 123], dtype=np.float32)
 
 
@@ -70,18 +74,22 @@ def load_backbone(
     weights: str | Path | None = None,
     device: str = "cpu",
     threads: int | None = None,
+    runtime: str | None = None,
 ) -> Backbone:
     """A backbone ready to `extract`. `weights` replaces the embedded file, and is needed where there is none.
 
     On a CPU each of `threads` cores (default: all that this process may use) works on frames of its own: that is
     faster than sharing every layer among them, and does not collapse when other work wants the cores too.
+    `runtime` is the library to use, 'onnxruntime' or 'torch'; by default the first that has the device.
     """
     spec = _find(name)
     if threads is not None and threads < 1:
         raise ConfigError(f"threads = {threads}", "at least one is needed")
     where: object = weights if weights is not None else f"backbone {name!r}"
-    session = open_session(_read(spec, weights), where, device, threads=1)
-    workers = (threads or available_cores()) if device == "cpu" else 1
+    session = open_session(_read(spec, weights), where, device, threads=1, runtime=runtime)
+    on_gpu = session.device != "cpu"
+    workers = GPU_WORKERS if on_gpu else threads or available_cores()
+    chunk = GPU_CHUNK if on_gpu else CPU_CHUNK if workers > 1 else None
     return Backbone(
         spec.name,
         session,
@@ -90,6 +98,7 @@ def load_backbone(
         width=spec.width,
         prepare=spec.prepare,
         workers=workers,
+        chunk=chunk,
         where=where,
     )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +12,7 @@ import numpy as np
 from vastsum.features.backbone import Backbone
 from vastsum.types import FloatArray, IntArray
 from vastsum.video import Timeline, sample
-
-FRAMES_AT_ONCE = 32
+from vastsum.video.sampling import Sample
 
 
 class Watched(NamedTuple):
@@ -30,7 +30,8 @@ def watch(
     threads: int = 0,
     progress: Callable[[float, float | None], None] | None = None,
 ) -> Watched:
-    """Sample `fps` frames a second and extract their features, while decoding goes on in a thread of its own.
+    """Sample `fps` frames a second and extract their features. Decoding goes on in a thread of its own, and the next
+    frames are gathered while the features of the last ones are computed.
 
     `progress` is told the seconds done, and those the file promises, if it does. `threads` is how many cores decoding
     may use; 0 means all.
@@ -38,20 +39,25 @@ def watch(
     height, width = backbone.input_size
     features = np.empty((0, backbone.width), np.float16)  # as in benchmark files; half the memory
     picks: list[int] = []
-    images: list[np.ndarray] = []
+    under_way: Callable[[], FloatArray] | None = None
     looking = sample(
         video, fps, size=(width, height), keyframes_only=keyframes_only, threads=threads, progress=progress
     )
     with looking as samples:
-        for taken in samples:
-            picks.append(taken.index)
-            images.append(taken.image)
-            if len(images) == FRAMES_AT_ONCE:
-                _append(features, backbone.extract(np.stack(images)))
-                images.clear()
-        if images:
-            _append(features, backbone.extract(np.stack(images)))
+        for taken in _batches(samples, backbone.frames_at_once):
+            picks += [one.index for one in taken]
+            started = backbone.start(np.stack([one.image for one in taken]))
+            if under_way:
+                _append(features, under_way())
+            under_way = started
+        if under_way:
+            _append(features, under_way())
         return Watched(features, np.array(picks, dtype=np.int64), samples.timeline)
+
+
+def _batches(samples: Iterator[Sample], size: int) -> Iterator[list[Sample]]:
+    while batch := list(islice(samples, size)):
+        yield batch
 
 
 def _append(rows: FloatArray, more: FloatArray) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime as ort
+from numpy.typing import NDArray
 
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
@@ -25,18 +25,16 @@ MAX_SEGMENTS_AT_ONCE = 144
 class OnnxScorer:
     """Inputs `features` (1, T, D), `segment_ids` (1, T) and `segments` (1, M); outputs `mean` and `std` (1, T)."""
 
-    def __init__(self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0) -> None:
-        self._session = open_session(data, where, device, threads)
-        inputs = {value.name: value.shape for value in self._session.get_inputs()}
-        outputs = {value.name for value in self._session.get_outputs()}
-        if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= outputs:
+    def __init__(
+        self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
+    ) -> None:
+        self._session = open_session(data, where, device, threads=threads, frugal=True, runtime=runtime)
+        inputs, outputs = self._session.inputs, self._session.outputs
+        if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= set(outputs):
             raise CheckpointError(where, "is not a VASTSum scorer", "give an .onnx file written by 'vastsum export'")
-        self._run_options = ort.RunOptions()
-        if device == "cpu":  # give memory back after each run, rather than keep the most any video ever needed
-            self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self.where = where
-        self.feature_width = int(inputs["features"][2])
-        self.card: dict[str, Any] = json.loads(self._session.get_modelmeta().custom_metadata_map.get("vastsum", "{}"))
+        self.feature_width = int(inputs["features"].shape[2])
+        self.card: dict[str, Any] = json.loads(self._session.metadata.get("vastsum", "{}"))
 
     def predict(self, features: FloatArray, segments: Segments) -> Prediction:
         if features.shape[1] != self.feature_width:
@@ -54,21 +52,25 @@ class OnnxScorer:
         if start == end:
             return np.zeros(0), np.zeros(0)
         own_ids = (ids[start:end] - first).astype(np.int64)
-        feed = {
+        feed: dict[str, NDArray[Any]] = {
             "features": np.ascontiguousarray(features[None, start:end], dtype=np.float32),
             "segment_ids": own_ids[None],
             "segments": np.zeros((1, int(own_ids[-1]) + 1), dtype=np.int64),
         }
-        mean, std = self._session.run(["mean", "std"], feed, self._run_options)
+        mean, std = self._session.run(["mean", "std"], feed)
         return mean[0], std[0]
 
 
-def load_scorer(model: str | Path = DEFAULT_SCORER, *, device: str = "cpu", threads: int = 0) -> OnnxScorer:
+def load_scorer(
+    model: str | Path = DEFAULT_SCORER, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
+) -> OnnxScorer:
     """An embedded scorer by name, or one's own by the path of its .onnx file. 0 threads are as many as cores."""
     if str(model) in EMBEDDED:
-        return OnnxScorer(read_asset(EMBEDDED[str(model)]), f"model {model}", device=device, threads=threads)
-    if not str(model).endswith(".onnx"):
+        data, where = read_asset(EMBEDDED[str(model)]), f"model {model}"
+    elif str(model).endswith(".onnx"):
+        data, where = read_model(Path(model)), str(model)
+    else:
         raise CheckpointError(
             model, "is not a model", f"give the path of an .onnx file, or one of: {', '.join(EMBEDDED)}"
         )
-    return OnnxScorer(read_model(Path(model)), model, device=device, threads=threads)
+    return OnnxScorer(data, where, device=device, threads=threads, runtime=runtime)
