@@ -174,7 +174,7 @@ def main() -> None:
         FOLDER.mkdir(exist_ok=True)
         results.print(f"drawing a film of {sum(scene.duration_s for scene in SCENES):.0f} s …")
         render(film)
-        summarize([film], output=FOLDER, formats=",".join(FORMATS), overwrite=True)
+        summarize([str(film)], output=str(FOLDER), formats=",".join(FORMATS), overwrite=True)
     except (VastsumError, OSError) as error:
         errors.print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
-from vastsum.cli.inputs import find_videos
+from vastsum.cli.inputs import find_videos, is_folder
+from vastsum.cli.many import Engine, summarize_many
 from vastsum.errors import ConfigError, OutputError, VastsumError
 
 if TYPE_CHECKING:
@@ -26,12 +26,15 @@ DEFAULT_FORMATS = "mp4,json,png"
 
 def summarize(
     videos: Annotated[
-        list[Path],
-        # One that cannot be read is to be named in the end, as one of many; typer would refuse them all.
-        typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of them.", show_default=False, readable=False),
+        list[str],
+        typer.Argument(
+            metavar="VIDEO|FOLDER|MANIFEST…",
+            help="Videos, folders of them, or lists of them (.csv, .jsonl, .parquet); with -o also URLs.",
+            show_default=False,
+        ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Folder for the results. Default: beside each video.")
+        str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
     formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
@@ -47,10 +50,26 @@ def summarize(
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
     ] = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU where there is one.")] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
+    engine: Annotated[
+        Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")
+    ] = Engine.local,
+    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: one a core]", min=1)] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Ray cluster: auto, or ray://HOST:PORT. [default: one on this machine]")
+    ] = None,
+    gpus_per_worker: Annotated[
+        float | None, typer.Option(help="Of a Ray cluster's GPUs; may be a fraction. [default: 1 on cuda]", min=0)
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Try again what an earlier run into the same folder gave up.")
+    ] = False,
 ) -> None:
-    """Make a short video of a long one, with sound, and say how sure each choice is."""
+    """Make a short video of a long one, with sound, and say how sure each choice is.
+
+    Of many videos with -o, what is done is recorded: the same command again goes on where it was.
+    """
     from vastsum.export import FORMATS, read_budget
 
     wanted = [name.strip() for name in formats.split(",") if name.strip()]
@@ -60,7 +79,26 @@ def summarize(
     if not wanted:
         raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
     read_budget(budget)  # refuse nonsense before any work
-    found = find_videos(videos)
+    if _are_many(videos, output, engine):
+        from vastsum.scale.work import Settings
+
+        settings = Settings(
+            budget, tuple(wanted), fps, backbone, model, str(weights) if weights else None, copy, fast, device
+        )
+        with _tidy_when_ended():
+            summarize_many(
+                videos,
+                str(output),
+                settings,
+                engine=engine,
+                address=address,
+                workers=workers,
+                gpus_per_worker=gpus_per_worker,
+                overwrite=overwrite,
+                retry_failed=retry_failed,
+            )
+        return
+    found = find_videos([Path(video) for video in videos])
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     failures: list[tuple[Path, Exception]] = []
@@ -76,7 +114,12 @@ def summarize(
         for video in found:
             try:
                 targets = _targets(
-                    video, output or video.parent, wanted, copy=copy, overwrite=overwrite, claimed=claimed
+                    video,
+                    Path(output) if output else video.parent,
+                    wanted,
+                    copy=copy,
+                    overwrite=overwrite,
+                    claimed=claimed,
                 )
                 summary, notes = _one(summarizer, video, budget, targets, copy, progress)
             except Exception as error:  # whatever it is, the other videos are not to suffer
@@ -94,11 +137,28 @@ def summarize(
         raise typer.Exit(1)
 
 
+def _are_many(videos: Sequence[str], output: str | None, engine: Engine) -> bool:
+    """Whether to share out the work: there is a place for all results, and more than one file of this machine."""
+    from vastsum.scale.inputs import is_manifest
+    from vastsum.scale.places import is_url
+
+    elsewhere = next((video for video in videos if is_url(video) or is_manifest(video)), None)
+    if output is not None:
+        alone = len(videos) == 1 and not elsewhere and not is_folder(Path(videos[0]))
+        return not alone or is_url(output) or engine is Engine.ray
+    if elsewhere:
+        raise ConfigError(elsewhere, "results cannot be put beside it", "say where with -o")
+    if engine is Engine.ray:
+        raise ConfigError("--engine", "a Ray cluster works into one folder", "say which with -o")
+    return False
+
+
 def _targets(
     video: Path, folder: Path, wanted: Sequence[str], *, copy: bool, overwrite: bool, claimed: dict[Path, Path]
 ) -> dict[str, Path]:
     """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
     from vastsum.export.writing import targets_of
+    from vastsum.scale.places import check_path
 
     targets = targets_of(video, folder, wanted, copy=copy)
     for path in targets.values():
@@ -107,23 +167,10 @@ def _targets(
                 path, f"is the summary of {claimed[path]} too", f"rename {video}, or use another -o for it"
             )
         try:
-            _check_place(path, overwrite)
+            check_path(path, path, replace=overwrite)
         except OSError as error:
             raise OutputError(path, f"cannot be written ({error.strerror})", "choose another -o") from error
     return targets
-
-
-def _check_place(path: Path, overwrite: bool) -> None:
-    """Refuse now what could not be written after an hour of work."""
-    if path.is_dir():
-        raise OutputError(path, "there is a folder of this name", "choose another -o")
-    if path.exists() and not overwrite:
-        raise OutputError(path, "exists already", "add --overwrite to replace it, or choose another -o")
-    nearest = next((folder for folder in path.parents if folder.exists()), Path())
-    if not nearest.is_dir():
-        raise OutputError(path, f"{nearest} is not a folder", "choose another -o")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError(path, f"you may not write to {nearest}", "choose another -o")
 
 
 def _one(

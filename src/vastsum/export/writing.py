@@ -19,9 +19,15 @@ from vastsum.video.source import Source
 Report = Callable[[str, float, float | None], None]
 
 
-def targets_of(video: Path, folder: Path, wanted: Iterable[str], *, copy: bool) -> dict[str, Path]:
-    """Where each format of a video's summary goes; a copy of its streams may need another container than mp4."""
-    targets = {name: FORMATS[name].path_for(video, folder) for name in wanted}
+def targets_of(
+    video: Path, folder: Path, wanted: Iterable[str], *, copy: bool, stem: str | None = None
+) -> dict[str, Path]:
+    """Where each format of a video's summary goes: after the video, or after `stem`.
+
+    A copy of a video's streams may need another container than mp4.
+    """
+    called = video.stem if stem is None else stem
+    targets = {name: folder / f"{called}{FORMATS[name].suffix}" for name in wanted}
     if copy and "mp4" in targets:
         targets["mp4"] = targets["mp4"].with_suffix(copy_suffix(video))
     return targets
@@ -42,7 +48,7 @@ def write_all(
     for name, path in targets.items():
         told(f"writing {name}", 0, None)
         if name != "mp4":
-            summary.save(path, format=name)
+            notes += FORMATS[name].write(summary, path) or ()
             continue
         write = partial(write_mp4, summary, path, threads=threads, progress=partial(told, "writing mp4"))
         written = write(copy=copy or (fast and _is_worth_copying(summary)))

@@ -1,0 +1,130 @@
+"""Many videos of one command: shared out among workers, with a line for each and a table in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING
+
+import typer
+from rich.table import Column, Table
+
+from vastsum.cli.console import errors, results, shown
+from vastsum.cli.progress import counting
+from vastsum.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vastsum.scale.fleet import CrewOf
+    from vastsum.scale.outcome import Outcome
+    from vastsum.scale.work import Settings
+
+_MAX_ON_A_GPU = 4  # processes; each holds the models
+
+
+class Engine(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+def summarize_many(
+    videos: Sequence[str],
+    output: str,
+    settings: Settings,
+    *,
+    engine: Engine,
+    address: str | None,
+    workers: int | None,
+    gpus_per_worker: float | None,
+    overwrite: bool,
+    retry_failed: bool,
+) -> None:
+    """All videos into one place. Ends with exit code 1 where some have no summary."""
+    from vastsum.scale.fleet import summarize_all
+    from vastsum.scale.inputs import find_items
+    from vastsum.scale.outcome import TABLE, can_make_tables
+    from vastsum.scale.places import open_place
+
+    items, place = find_items(videos), open_place(output)
+    crew_of, threads = _crew(engine, len(items), settings.device, address, workers, gpus_per_worker)
+    with counting(transient=True) as progress:
+        bar = progress.add_task("summarising", total=len(items))
+        reported: list[Outcome] = []
+
+        def report(outcome: Outcome) -> None:
+            reported.append(outcome)
+            progress.update(bar, advance=1)
+            _show(outcome, [place.shown(file) for file in outcome.files])
+
+        outcomes = summarize_all(
+            items,
+            settings,
+            place,
+            crew_of,
+            report=report,
+            overwrite=overwrite,
+            retry_failed=retry_failed,
+            threads=threads,
+        )
+    _show_all(outcomes, n_before=len(outcomes) - len(reported))
+    if can_make_tables():
+        results.print(f"wrote {shown(place.shown(TABLE))}", soft_wrap=True)
+    else:
+        errors.print(
+            f'[yellow]note:[/] no {TABLE} without pyarrow; run: pip install "vastsum\\[scale]"', soft_wrap=True
+        )
+    if any(outcome.status != "done" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _crew(
+    engine: Engine,
+    n_items: int,
+    device: str,
+    address: str | None,
+    workers: int | None,
+    gpus_per_worker: float | None,
+) -> tuple[CrewOf, int]:
+    """Who does the work, and how many threads each of them may use."""
+    from vastsum.features.onnx_model import available_cores
+    from vastsum.scale.cluster import RayCrew
+    from vastsum.scale.local import LocalCrew
+
+    if engine is Engine.ray:
+        gpus = gpus_per_worker if gpus_per_worker is not None else float(device != "cpu")
+        return partial(RayCrew, n_workers=workers, address=address, gpus=gpus), 1
+    for option, value in (("--address", address), ("--gpus-per-worker", gpus_per_worker)):
+        if value is not None:
+            raise ConfigError(option, "is for a Ray cluster", "add --engine ray, or leave it out")
+    cores = available_cores()
+    n_workers = workers or min(n_items, cores if device == "cpu" else min(cores, _MAX_ON_A_GPU))
+    threads = max(1, cores // n_workers)
+    return partial(LocalCrew, n_workers=n_workers, threads=threads), threads
+
+
+def _show(outcome: Outcome, written: Sequence[str]) -> None:
+    source = shown(outcome.source)
+    if outcome.status == "failed":
+        errors.print(f"[bold red]failed:[/] {shown(outcome.error)}", soft_wrap=True)
+        return
+    share = outcome.summary_s / outcome.video_s if outcome.video_s else 0.0
+    results.print(
+        f"[bold]{source}[/] {outcome.summary_s:.1f} s of {outcome.video_s:.1f} s ({share:.1%}), "
+        f"{outcome.n_selected} of {outcome.n_segments} segments",
+        soft_wrap=True,
+    )
+    for note in outcome.notes:
+        errors.print(f"[yellow]note:[/] {source}: {shown(note)}", soft_wrap=True)
+    for path in written:
+        results.print(f"wrote {shown(path)}", soft_wrap=True)
+
+
+def _show_all(outcomes: Sequence[Outcome], n_before: int) -> None:
+    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+    before = f", {n_before} of them before" if n_before else ""
+    results.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} videos summarised{before}")
+    if failed:
+        table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
+        for outcome in failed:
+            table.add_row(shown(outcome.source), shown(outcome.error.removeprefix(f"{outcome.source}: ")))
+        results.print(table)

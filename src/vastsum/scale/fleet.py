@@ -1,0 +1,96 @@
+"""Many videos: those that are done are skipped, the others shared out, and the outcomes gathered in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from vastsum.errors import OutputError, VastsumError
+from vastsum.export import FORMATS
+from vastsum.scale.crew import SOMEWHERE, Attempt, Crew, Finished, Start, share_out
+from vastsum.scale.inputs import Item
+from vastsum.scale.outcome import Ledger, Outcome, can_make_tables
+from vastsum.scale.places import Place
+from vastsum.scale.work import Settings, Worker
+
+CrewOf = Callable[[Start], Crew]
+Report = Callable[[Outcome], None]
+
+
+def summarize_all(
+    items: Sequence[Item],
+    settings: Settings,
+    place: Place,
+    crew_of: CrewOf,
+    *,
+    report: Report,
+    overwrite: bool = False,
+    retry_failed: bool = False,
+    threads: int = 1,
+) -> list[Outcome]:
+    """The outcome of every item. `report` is told of each as it is known, but for those that were done before."""
+    ledger = Ledger(place)
+    if overwrite:
+        ledger.forget()
+    else:
+        ledger.check(settings.asked())
+    place.tidy()
+    known = {name: outcome for name, outcome in ledger.outcomes().items() if outcome.status != "started"}
+    waiting, outcomes = _sorted_out(items, known, settings, place, retry_failed)
+    for outcome in outcomes:
+        if outcome.status == "failed":
+            report(outcome)
+    start = partial(Worker, settings, place, overwrite=overwrite, threads=threads, folder=str(Path.cwd()))
+    try:
+        if waiting:
+            with closing(crew_of(start)) as crew:
+                for finished in share_out(waiting, crew):
+                    outcomes.append(_outcome_of(finished, ledger))
+                    report(outcomes[-1])
+    finally:
+        place.tidy()
+        if outcomes and can_make_tables():
+            ours = {outcome.name for outcome in outcomes}
+            ledger.write_table([*outcomes, *(outcome for name, outcome in known.items() if name not in ours)])
+    return outcomes
+
+
+def _sorted_out(
+    items: Sequence[Item], known: dict[str, Outcome], settings: Settings, place: Place, retry_failed: bool
+) -> tuple[list[Item], list[Outcome]]:
+    """The items that are to be done, and the outcomes of those that are not."""
+    waiting: list[Item] = []
+    settled: list[Outcome] = []
+    sources = {name: outcome.source for name, outcome in known.items()}
+    for item in items:
+        earlier = known.get(item.name)
+        if sources.setdefault(item.name, item.source) != item.source:
+            file = place.shown(item.name + FORMATS[settings.formats[0]].suffix)
+            remedy = f"rename {item.source}, or name it otherwise in a manifest's column 'name'"
+            error = OutputError(file, f"is the summary of {sources[item.name]} too", remedy)
+            settled.append(_failed(Attempt(item, 0), error, claimed=False))
+        elif earlier is None or (earlier.status == "failed" and retry_failed):
+            waiting.append(item)
+        else:
+            settled.append(earlier)
+    return waiting, settled
+
+
+def _outcome_of(finished: Finished[Item, Outcome], ledger: Ledger) -> Outcome:
+    """Of what failed nobody but us can write the record: its worker may be no more."""
+    if not isinstance(finished.answer, VastsumError):
+        return finished.answer
+    begun = ledger.read(finished.attempt.task.name)
+    outcome = _failed(finished.attempt, finished.answer, claimed=begun is not None and begun.claimed)
+    ledger.record(outcome)
+    return outcome
+
+
+def _failed(attempt: Attempt[Item], error: VastsumError, *, claimed: bool) -> Outcome:
+    source = attempt.task.source
+    told = VastsumError(source, error.problem, error.remedy) if error.where == SOMEWHERE else error
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    return Outcome(source, attempt.task.name, "failed", attempt.number, now, error=str(told), claimed=claimed)

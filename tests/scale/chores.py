@@ -1,0 +1,44 @@
+"""Work for crews to do: adding one, and everything that can go wrong meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from vastsum.errors import ConfigError
+from vastsum.scale.crew import Attempt
+
+Chore = tuple[str, int]
+
+
+def do(attempt: Attempt[Chore]) -> tuple[int, int]:
+    kind, number = attempt.task
+    if kind == "kills" or (kind == "kills once" and attempt.number == 1):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "fails" or (kind == "fails once" and attempt.number == 1):
+        raise ZeroDivisionError("one\nby nothing")
+    return number + 1, attempt.number
+
+
+def start() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+    return do
+
+
+def start_in_vain() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+    raise ConfigError("model", "is not there", "find it")
+
+
+def start_dying() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return do
+
+
+def start_only_once(marker: Path) -> Callable[[Attempt[Chore]], tuple[int, int]]:
+    """The first to start dies of it."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return do
+    return start_dying()

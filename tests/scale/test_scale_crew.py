@@ -1,0 +1,129 @@
+"""Tasks are done once each, whatever becomes of those who do them; the same with processes and with Ray."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import chores
+import pytest
+from chores import Chore
+from fleets import records_in, results_in, summarize_into, table_in
+
+import vastsum
+from vastsum.errors import ConfigError, VastsumError
+from vastsum.scale.crew import Finished, WorkerDiedError, share_out
+from vastsum.scale.fleet import CrewOf
+
+ALL_SORTS: list[Chore] = [
+    ("adds", 1), ("kills", 2), ("adds", 3), ("fails", 4), ("kills once", 5), ("fails once", 6), ("adds", 7),
+]  # fmt: skip
+
+
+def test_every_task_ends_once_and_a_poisonous_one_is_left_after_two_tries(crew_of: CrewOf) -> None:
+    with closing(crew_of(chores.start)) as crew:
+        finished = list(share_out(ALL_SORTS, crew))
+    by_task = {each.attempt.task: each for each in finished}
+    assert len(finished) == len(by_task) == len(ALL_SORTS)
+    for kind, number in ALL_SORTS:
+        answer = by_task[kind, number].answer
+        if kind in ("kills", "fails"):
+            assert by_task[kind, number].attempt.number == 2
+            assert isinstance(answer, WorkerDiedError if kind == "kills" else VastsumError)
+        else:
+            assert answer == (number + 1, 2 if kind.endswith("once") else 1)
+    assert "(ZeroDivisionError: one)" in str(by_task["fails", 4].answer)
+    assert "its process died" in str(by_task["kills", 2].answer)
+
+
+def test_tasks_are_taken_as_they_can_be_done(crew_of: CrewOf) -> None:
+    """However long the list, only as many are held as there are workers."""
+    taken = done = most = 0
+
+    def tasks() -> Iterator[Chore]:
+        nonlocal taken, most
+        for number in range(50):
+            taken += 1
+            most = max(most, taken - done)
+            yield ("adds", number)
+
+    with closing(crew_of(chores.start)) as crew:
+        for _ in share_out(tasks(), crew):
+            done += 1
+    assert done == 50
+    assert most <= 3  # two under way, and one that is being handed out
+
+
+def test_workers_that_cannot_start_say_why(crew_of: CrewOf) -> None:
+    with (
+        pytest.raises(ConfigError, match="model: is not there; find it"),
+        closing(crew_of(chores.start_in_vain)) as crew,
+    ):
+        list(share_out([("adds", 1)], crew))
+
+
+def test_workers_that_die_as_they_start_are_given_up(crew_of: CrewOf) -> None:
+    with pytest.raises(WorkerDiedError, match="die as they start"), closing(crew_of(chores.start_dying)) as crew:
+        list(share_out([("adds", 1)], crew))
+
+
+def test_one_that_dies_as_it_starts_is_replaced(crew_of: CrewOf, tmp_path: Path) -> None:
+    with closing(crew_of(partial(chores.start_only_once, tmp_path / "died"))) as crew:
+        finished: list[Finished[Chore, tuple[int, int]]] = list(share_out([("adds", 1), ("adds", 2)], crew))
+    assert sorted(each.attempt.number for each in finished) == [1, 1]
+    assert (tmp_path / "died").exists()
+
+
+def test_all_are_summarised_once_and_the_table_says_so(
+    crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path
+) -> None:
+    folder, out = films(4), tmp_path / "out"
+    outcomes = summarize_into(folder, out, crew_of)
+    assert {outcome.status for outcome in outcomes} == {"done"}
+    names = {f"{stem}.summary.{ending}" for stem in ("0", "1", "2", "below/3") for ending in ("json", "mp4")}
+    assert set(results_in(out)) == names
+    rows = table_in(out)
+    assert {row["name"] for row in rows} == {"0", "1", "2", "below/3"}
+    for row in rows:
+        summary = vastsum.Summary.load(out / f"{row['name']}.summary.json")
+        assert (row["status"], row["attempts"], row["error"]) == ("done", 1, "")
+        assert row["source"] == str(summary.video.path)
+        assert (row["video_s"], row["summary_s"]) == (summary.video.duration_s, summary.duration_s)
+        assert row["bytes_out"] == sum((out / file).stat().st_size for file in row["files"])
+        assert row["bytes_in"] == Path(row["source"]).stat().st_size
+        assert 0 < row["watch_s"] + row["write_s"] <= row["seconds"] + 0.01
+
+    before = results_in(out)
+    again = summarize_into(folder, out, crew_of)
+    assert {outcome.name for outcome in again} == {row["name"] for row in rows}
+    assert results_in(out) == before, "what was done is not done again"
+
+
+def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path) -> None:
+    folder, out, killed = films(8), tmp_path / "out", set[str]()
+
+    def kill_two() -> None:
+        while len(killed) < 2:
+            for record in records_in(out):
+                if record["status"] == "started" and record["name"] not in killed:  # twice would be once too often
+                    killed.add(record["name"])
+                    os.kill(int(record["worker"].rpartition(":")[2]), signal.SIGKILL)
+                    break
+            time.sleep(0.01)
+
+    killer = threading.Thread(target=kill_two, daemon=True)
+    killer.start()
+    outcomes = summarize_into(folder, out, crew_of)
+    killer.join(30)
+    assert len(killed) == 2
+    assert Counter(outcome.status for outcome in outcomes) == {"done": 8}
+    assert len(results_in(out)) == 16
+    assert {outcome.name for outcome in outcomes if outcome.attempts == 2} <= killed
+    assert not list(out.rglob("*.part"))

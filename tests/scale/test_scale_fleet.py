@@ -1,0 +1,228 @@
+"""Many videos, done once each: killed, interrupted, resumed, and with bad ones among them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
+
+import vastsum
+from vastsum.errors import ConfigError, OutputError
+from vastsum.scale.crew import Attempt
+from vastsum.scale.inputs import Item, find_items
+from vastsum.scale.local import LocalCrew
+from vastsum.scale.outcome import Ledger, Outcome
+from vastsum.scale.places import RemotePlace, open_place
+from vastsum.scale.work import Worker
+
+
+def vastsum_command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "vastsum", "summarize", *map(str, arguments)]
+
+
+def test_a_bad_video_is_tried_twice_recorded_and_left(film: Path, films: Callable[[int], Path], tmp_path: Path) -> None:
+    folder, out, crew_of = films(2), tmp_path / "out", partial(LocalCrew, n_workers=2, threads=1)
+    bad = folder / "bad.mp4"
+    bad.write_text("no video")
+    summarize_into(folder, out, crew_of)
+    rows = {row["name"]: row for row in table_in(out)}
+    assert (rows["bad"]["status"], rows["bad"]["attempts"]) == ("failed", 2)
+    assert rows["bad"]["error"].startswith(f"{bad}: ")
+    assert Counter(row["status"] for row in rows.values()) == {"done": 2, "failed": 1}
+
+    shutil.copy(film, bad)
+    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, crew_of)}
+    assert again["bad"] == "failed", "left until asked for"
+    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, crew_of, retry_failed=True)}
+    assert set(again.values()) == {"done"}
+    assert {row["status"] for row in table_in(out)} == {"done"}
+
+
+def alone(films: Callable[[int], Path], out: Path, **options: Any) -> tuple[Worker, Attempt[Item]]:
+    """A worker of this process, and its one video."""
+    (item,) = find_items([str(films(1))])
+    worker = Worker(SETTINGS, open_place(str(out)), overwrite=False, threads=1, folder=".", **options)
+    return worker, Attempt(item, 1)
+
+
+def test_what_others_wrote_is_not_replaced(films: Callable[[int], Path], tmp_path: Path) -> None:
+    worker, attempt = alone(films, tmp_path / "out")
+    mine = tmp_path / "out/below/0.summary.json"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    for _ in range(2):
+        with pytest.raises(OutputError, match="exists already"):
+            worker(attempt)
+    assert mine.read_text() == "mine"
+    assert not records_in(tmp_path / "out")
+
+
+def test_what_was_begun_is_begun_anew(films: Callable[[int], Path], tmp_path: Path) -> None:
+    """As after a kill between the results and the record."""
+    worker, attempt = alone(films, tmp_path / "out")
+    done = worker(attempt)
+    Ledger(open_place(str(tmp_path / "out"))).record(Outcome(done.source, done.name, "started", 1, done.started_at))
+    before = results_in(tmp_path / "out")
+    assert worker(attempt).status == "done"
+    assert all(time_ns > before[name] for name, time_ns in results_in(tmp_path / "out").items())
+
+
+def test_other_settings_are_not_mixed_into_a_folder(films: Callable[[int], Path], tmp_path: Path) -> None:
+    folder, out = films(2), tmp_path / "out"
+    assert subprocess.run(vastsum_command(folder, "-o", out, "--formats=json")).returncode == 0
+    before = results_in(out)
+    refused = subprocess.run(
+        vastsum_command(folder, "-o", out, "--formats=json", "--budget=30%"), capture_output=True, text=True
+    )
+    assert refused.returncode == 1
+    assert "begun with another budget ('15%', not '30%')" in refused.stderr
+    assert results_in(out) == before
+    redone = vastsum_command(folder, "-o", out, "--formats=json", "--budget=30%", "--overwrite")
+    assert subprocess.run(redone).returncode == 0
+    assert {vastsum.Summary.load(out / name).budget.fraction for name in results_in(out)} == {0.3}
+
+
+def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tmp_path: Path) -> None:
+    refused = subprocess.run(
+        vastsum_command(films(2), "-o", tmp_path / "out", "--model=absent.onnx"), capture_output=True, text=True
+    )
+    assert refused.returncode == 1
+    (line,) = refused.stderr.strip().splitlines()
+    assert line.startswith("error: absent.onnx: ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_an_ended_run_goes_on_where_it_was(
+    films: Callable[[int], Path], tmp_path: Path, number: signal.Signals
+) -> None:
+    folder, out = films(8), tmp_path / "out"
+    command = vastsum_command(folder, "-o", out, "--formats=json,mp4", "--workers=2")
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (done := [record for record in records_in(out) if record["status"] == "done"]):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
+    assert "Traceback" not in said
+    pids = {int(record["worker"].rpartition(":")[2]) for record in records_in(out)}
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        time.sleep(0.01)
+    if number != signal.SIGKILL:
+        assert not list(out.rglob("*.part"))
+        assert {row["name"] for row in table_in(out)} >= {record["name"] for record in done}
+    before = results_in(out)
+    finished = subprocess.run(command, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stderr
+    assert "8 of 8 videos summarised, " in finished.stdout
+    after = results_in(out)
+    for record in done:
+        assert all(after[file] == before[file] for file in record["files"])
+    assert len(after) == 16
+    assert not list(out.rglob("*.part"))
+    assert len(table_in(out)) == 8
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """A real web server on the folder of the test."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as served:
+        thread = threading.Thread(target=served.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{served.server_port}"
+        served.shutdown()
+        thread.join()
+
+
+def test_videos_from_the_web(films: Callable[[int], Path], tmp_path: Path, server: str) -> None:
+    films(2)
+    rows = [{"url": f"{server}/films/0.mp4"}, {"url": "films/below/1.mp4"}, {"url": f"{server}/films/absent.mp4"}]
+    (tmp_path / "list.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    out = tmp_path / "out"
+    result = subprocess.run(
+        vastsum_command(f"{server}/list.jsonl", "-o", out, "--formats=json,mp4"), capture_output=True, text=True
+    )
+    assert result.returncode == 1
+    assert "2 of 3 videos summarised" in result.stdout
+    assert f"failed: {server}/films/absent.mp4: there is no such file" in result.stderr
+    assert set(results_in(out)) == {
+        f"{name}.summary.{end}" for name in ("0", "films/below/1") for end in ("json", "mp4")
+    }
+    assert vastsum.Summary.load(out / "0.summary.json").video.path == Path("0.mp4")
+    assert all(row["fetch_s"] > 0 for row in table_in(out) if row["status"] == "done")
+
+
+def test_results_go_where_fsspec_can_write(films: Callable[[int], Path]) -> None:
+    """fsspec's own memory stands for an object store: the worker is of this process, so both see the same."""
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    place = open_place("memory://results/here")
+    assert isinstance(place, RemotePlace)
+    (item,) = find_items([str(films(1))])
+    worker = Worker(SETTINGS, place, overwrite=False, threads=1, folder=".")
+    done = worker(Attempt(item, 1))
+    assert worker(Attempt(item, 1)) == done
+    assert {path.removeprefix("/results/here/") for path in memory.find("/results/here")} == {
+        *done.files, *(f".vastsum/{name}" for name in ("run.json", f"videos/{digest_of(memory)}.json"))
+    }  # fmt: skip
+    ledger = Ledger(place)
+    assert ledger.outcomes() == {item.name: done}
+    ledger.write_table([done])
+    assert memory.exists("/results/here/results.parquet")
+    memory.pipe_file("/results/here/a", b"")
+    with pytest.raises(OutputError, match="memory://results/here/a: exists already"):
+        place.check("a", replace=False)
+    ledger.forget()
+    assert ledger.outcomes() == {}
+
+
+def digest_of(memory: Any) -> str:
+    (path,) = memory.ls("/results/here/.vastsum/videos", detail=False)
+    return Path(path).stem
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["list.csv"], "list.csv: results cannot be put beside it; say where with -o"),
+        (["http://host/a.mp4"], "say where with -o"),
+        (["a.mp4", "--engine=ray"], "say which with -o"),
+        (["a.mp4", "b.mp4", "-o", "out", "--gpus-per-worker=1"], "--gpus-per-worker: is for a Ray cluster"),
+        (["a.mp4", "b.mp4", "-o", "out", "--address=auto"], "--address: is for a Ray cluster"),
+        (["a.mp4", "b.mp4", "-o", "nosuch://out"], "nosuch://out: is no address that fsspec knows"),
+    ],
+)
+def test_arguments_that_do_not_fit_together(tmp_path: Path, arguments: list[str], words: str) -> None:
+    result = subprocess.run(vastsum_command(*arguments), capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 1
+    (line,) = result.stderr.strip().splitlines()
+    assert words in line
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_whose_package_is_missing_is_named() -> None:
+    pytest.importorskip("fsspec")
+    try:
+        import s3fs  # noqa: F401
+    except ImportError:
+        with pytest.raises(ConfigError, match="pip install s3fs"):
+            open_place("s3://bucket/results")
