@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types tests site clean
+.PHONY: demo test lint types tests site dist audit clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m vastsum.cli.demo
@@ -25,6 +25,14 @@ tests: $(VENV)/.ready
 
 site: $(VENV)/.ready
 	$(BIN)/python scripts/build_site.py site
+
+dist: $(VENV)/.ready
+	$(BIN)/python scripts/make_dist.py
+
+# Vulnerabilities need the network; without it this says that they were not checked, and fails.
+audit: $(VENV)/.ready
+	$(BIN)/python scripts/audit.py licences
+	$(BIN)/python scripts/audit.py vulnerabilities
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
