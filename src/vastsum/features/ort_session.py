@@ -24,6 +24,7 @@ class OrtSession:
 
     def __init__(self, data: bytes, where: object, device: str, *, threads: int = 0, frugal: bool = False) -> None:
         self.device = device
+        self._where = where
         self._session = _open(data, where, device, threads)
         self.inputs = {value.name: Port(value.type, value.shape) for value in self._session.get_inputs()}
         self.outputs = {value.name: Port(value.type, value.shape) for value in self._session.get_outputs()}
@@ -33,7 +34,11 @@ class OrtSession:
             self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
 
     def run(self, names: Sequence[str], feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        return self._session.run(list(names), dict(feed), self._run_options)
+        try:
+            return self._session.run(list(names), dict(feed), self._run_options)
+        except Exception as error:  # ONNX Runtime's exception classes share no public base
+            problem = f"failed while it was run ({str(error).strip().splitlines()[0][:200] if str(error) else error!r})"
+            raise CheckpointError(self._where, problem, "free some memory, or give another model") from error
 
 
 def _open(data: bytes, where: object, device: str, threads: int) -> ort.InferenceSession:
