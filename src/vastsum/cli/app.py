@@ -47,15 +47,25 @@ def _options(
     """Options before the command. `--debug` is looked up in `main`, where errors arrive."""
 
 
+def _for_a_person(error: VastsumError | OSError | MemoryError) -> VastsumError:
+    """The world may fail anywhere; where nobody could say more of it, at least this is said."""
+    if isinstance(error, OSError):
+        problem = f"could not be read or written ({error.strerror or error})"
+        return VastsumError(error.filename or "a file", problem, "check the disk, and give the command again")
+    if isinstance(error, MemoryError):
+        return VastsumError("memory", "there is not enough of it", "close other programs, and give the command again")
+    return error
+
+
 def main() -> None:
     """Run the program; errors meant for a person are printed as one line, and end with exit code 1."""
     debug = "--debug" in sys.argv
     try:
         app()
-    except VastsumError as error:
+    except (VastsumError, OSError, MemoryError) as error:
         if debug:
             raise
-        errors.print(f"[bold red]error:[/] {shown(error)}", soft_wrap=True)
+        errors.print(f"[bold red]error:[/] {shown(_for_a_person(error))}", soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         errors.print("interrupted")

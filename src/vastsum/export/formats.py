@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +23,25 @@ _COPY_SUFFIXES = {".mkv", ".webm", ".mov"}
 
 @dataclass(frozen=True)
 class Format:
-    """`suffix` is what a summary of VIDEO.mp4 is called after VIDEO; `what` is one line for a person."""
+    """`suffix` is what a summary of VIDEO.mp4 is called after VIDEO; `what` is one line for a person.
+
+    What there is to be noted of a file, such as what could not be put into it, `write` gives back.
+    """
 
     suffix: str
-    write: Callable[[Summary, Path], object]
+    write: Callable[[Summary, Path], Sequence[str] | None]
     what: str
 
     def path_for(self, video: Path, folder: Path) -> Path:
         return folder / f"{video.stem}{self.suffix}"
 
 
+def _write_mp4(summary: Summary, path: Path) -> Sequence[str]:
+    return write_mp4(summary, path).warnings
+
+
 FORMATS: dict[str, Format] = {
-    "mp4": Format(".summary.mp4", write_mp4, "the summary as a video with sound"),
+    "mp4": Format(".summary.mp4", _write_mp4, "the summary as a video with sound"),
     "json": Format(".summary.json", write_json, "scores, uncertainty, segments and what was chosen"),
     "png": Format(".summary.png", write_png, "importance over time, as a picture"),
     "storyboard": Format(".summary.storyboard.png", write_storyboard, "a picture of every chosen segment"),

@@ -28,20 +28,22 @@ _PICTURE_SIZE = (288, 216)
 _JPEG_QUALITY = 70
 
 
-def write_html(summary: Summary, destination: Path) -> None:
+def write_html(summary: Summary, destination: Path) -> list[str]:
     """Write the timeline, the storyboard and all that can be asked of a summary as one page.
 
-    Pictures are embedded; where the video can no longer be read, there are none. The video itself is linked to: beside
-    the page if it is there, or else where it was.
+    Pictures are embedded; where the video can no longer be read, there are none, which is noted. The video itself is
+    linked to: beside the page if it is there, or else where it was.
     """
+    data = _data(summary, destination)
     page = self_contained(
         title=f"{shown_name(summary)}: summary",
         body="report.html",
         styles=[*TIMELINE_STYLES, "report.css"],
         scripts=[*TIMELINE_SCRIPTS, "report.js"],
-        data=_data(summary, destination),
+        data=data,
     )
     write_text(destination, page)
+    return [] if data["thumbnails"] else [f"{destination.name} has no pictures: the video could not be read again"]
 
 
 def _data(summary: Summary, destination: Path) -> dict[str, Any]:
@@ -83,12 +85,12 @@ def thumbnails(summary: Summary) -> list[dict[str, Any]]:
     times_s = _picture_times(summary)
     try:
         pictures = grab(summary.video.path, times_s, max_size=_PICTURE_SIZE, nearby_s=_reach_s(summary))
-    except VideoError:
+        return [
+            {"time_s": round(time_s, 3), "src": _data_uri(picture)}
+            for time_s, picture in zip(times_s, pictures, strict=True)
+        ]
+    except (VideoError, OSError):  # the latter from the encoder
         return []
-    return [
-        {"time_s": round(time_s, 3), "src": _data_uri(picture)}
-        for time_s, picture in zip(times_s, pictures, strict=True)
-    ]
 
 
 def _picture_times(summary: Summary) -> list[float]:

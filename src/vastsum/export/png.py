@@ -35,8 +35,8 @@ _GAP = 18
 _TIME_STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
-def write_png(summary: Summary, destination: Path) -> None:
-    """Draw the timeline; without a strip of thumbnails where the video can no longer be read."""
+def write_png(summary: Summary, destination: Path) -> list[str]:
+    """Draw the timeline; without a strip of thumbnails where the video can no longer be read, which is noted."""
     pictures = _thumbnails(summary)
     plot_top = _STRIP_TOP + (_STRIP_HEIGHT + _GAP if pictures else 0)
     plot = (_LEFT, plot_top, _RIGHT, plot_top + _PLOT_HEIGHT)
@@ -50,6 +50,7 @@ def write_png(summary: Summary, destination: Path) -> None:
     _time_axis(canvas, summary, lane[3])
     _legend(canvas, lane[3] + 74)
     canvas.save(destination)
+    return [] if pictures else [f"{destination.name} has no pictures: the video could not be read again"]
 
 
 def _thumbnails(summary: Summary) -> list[UInt8Array]:

@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from vastsum.errors import VastsumError
+
 STATIC = Path(__file__).parent
 TIMELINE_STYLES = ("theme.css", "timeline.css")
 TIMELINE_SCRIPTS = ("theme.js", "common.js", "knapsack.js", "draft.js", "painter.js", "timeline.js")
@@ -56,7 +58,11 @@ def self_contained(*, title: str, body: str, styles: Sequence[str], scripts: Seq
 
 
 def read(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
+    try:
+        return (STATIC / name).read_text(encoding="utf-8")
+    except OSError as error:
+        problem = f"this part of the program cannot be read ({error.strerror})"
+        raise VastsumError(STATIC / name, problem, "check the disk, or reinstall vastsum") from error
 
 
 def _source(text: str) -> str:
