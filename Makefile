@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types tests site dist audit clean
+.PHONY: demo test lint types tests site manual dist audit clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m vastsum.cli.demo
@@ -25,6 +25,10 @@ tests: $(VENV)/.ready
 
 site: $(VENV)/.ready
 	$(BIN)/python scripts/build_site.py site
+
+# The manual page that is packaged; a test says when it is no longer that of the program.
+manual: $(VENV)/.ready
+	$(BIN)/python scripts/make_manual.py
 
 dist: $(VENV)/.ready
 	$(BIN)/python scripts/make_dist.py

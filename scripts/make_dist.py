@@ -111,8 +111,10 @@ def try_archive(python: str, archive: Path, film: Path, place: Path) -> None:
     done = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
     wanted = {f"{film.stem}.summary.{ending}" for ending in ("mp4", "json", "png", "html")}
     missing = wanted - {path.name for path in place.iterdir() if path.stat().st_size}
+    if not (place / "share" / "man" / "man1" / "vastsum.1").is_file():
+        missing.add("the manual page")
     if done.returncode or missing:
-        sys.exit(f"{archive.name} does not work under {python}:\n{done.stdout}{done.stderr}")
+        sys.exit(f"{archive.name} does not work under {python}: without {missing}\n{done.stdout}{done.stderr}")
 
 
 def without_network() -> list[str]:

@@ -62,6 +62,8 @@ def test_wheel_is_small_and_complete(wheel: Path) -> None:
     for needed in ("efficientnet_lite0.onnx", "vastsum.onnx", "LICENSE.efficientnet_lite0.txt", "checksums.json"):
         assert f"vastsum/assets/{needed}" in names
     assert "vastsum/py.typed" in names
+    for shared in ("man/man1/vastsum.1", "bash-completion/completions/vastsum"):
+        assert any(name.endswith(f".data/data/share/{shared}") for name in names)
 
 
 def test_core_dependencies_have_no_torch(wheel: Path) -> None:
