@@ -18,6 +18,8 @@ from chores import Chore
 from fleets import records_in, results_in, summarize_into, table_in
 
 import vastsum
+from vastsum.data import Dataset, load_splits
+from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.scale.crew import Finished, WorkerDiedError, share_out
 from vastsum.scale.fleet import CrewOf
@@ -127,3 +129,34 @@ def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[
     assert len(results_in(out)) == 16
     assert {outcome.name for outcome in outcomes if outcome.attempts == 2} <= killed
     assert not list(out.rglob("*.part"))
+
+
+def test_a_bench_is_the_same_whoever_trains(crew_of: CrewOf, tvsum: Dataset, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'vastsum[train]'")
+    from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
+    from vastsum.evaluation.bench.work import work
+    from vastsum.scale.bench import work_on
+
+    first, *_ = load_splits(tvsum).splits
+    benchmark = Benchmark(tvsum, Splits("one split", (first,)))
+
+    def plan_in(name: str) -> Plan:
+        plan = Plan(tmp_path / name, (benchmark,), ("ridge", "vasnet"), ("last",), n_seeds=2, max_epochs=1)
+        open_plan(plan, resume=False)
+        return plan
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    here, there = plan_in("here"), plan_in("there")
+    work(here, lambda *_: None, workers=1, device="cpu", together=1)
+    torch.set_num_threads(threads)
+    told: list[tuple[str, float]] = []
+    for _ in range(2):  # the second time there is nothing left to do
+        work_on(there, crew_of, lambda *what: told.append(what), device="cpu", together=1)
+    assert sorted(told) == [("ridge on tvsum", 1), ("vasnet on tvsum", 1), ("vasnet on tvsum", 1)]
+    for task in here.all_tasks():
+        ours, theirs = here.result(task), there.result(task)
+        assert ours is not None
+        assert theirs is not None
+        assert "failed" not in ours
+        assert ours["videos"] == theirs["videos"]

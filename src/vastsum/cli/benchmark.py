@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from vastsum.cli.console import results
+from vastsum.cli.engines import Address, Engine, GpusPerWorker, ray_crew, refuse_cluster_options
 from vastsum.cli.options import SplitsFile
 from vastsum.cli.progress import counting
 from vastsum.data import load_dataset, load_splits
@@ -32,6 +33,11 @@ def benchmark(
     ablations: Annotated[bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum.")] = False,
     max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. [default: one a core]", min=1)] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Who trains: processes of this machine, or a Ray cluster.")
+    ] = Engine.local,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     together: Annotated[
         int | None, typer.Option(help="Trainings in one program. [default: 1 on CPU, 50 on a GPU]", min=1)
     ] = None,
@@ -46,9 +52,10 @@ def benchmark(
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.tables import write_tables
     from vastsum.evaluation.bench.work import work
+    from vastsum.scale.bench import work_on
     from vastsum.training.methods import ABLATED, METHODS
 
-    if device != "cpu" and not torch.cuda.is_available():
+    if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():
         raise ConfigError("--device", f"'{device}' is not there", "use cpu")
     names = list(METHODS) if methods == "all" else _listed(methods)
     datasets = [load_dataset(path) for path in data]
@@ -68,13 +75,12 @@ def benchmark(
         def report(name: str, done: float) -> None:
             progress.update(bar, advance=done, description=name)
 
-        work(
-            plan,
-            report,
-            workers=workers or os.cpu_count() or 1,
-            device=device,
-            together=together or (1 if device == "cpu" else 50),
-        )
+        in_one = together or (1 if device == "cpu" else 50)
+        if engine is Engine.ray:
+            work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=in_one)
+        else:
+            refuse_cluster_options(address, gpus_per_worker)
+            work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=in_one)
         progress.update(bar, description="tables")
         made = write_tables(plan)
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]

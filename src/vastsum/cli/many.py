@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
+from vastsum.cli.engines import Engine, local_crew, ray_crew, refuse_cluster_options
 from vastsum.cli.progress import counting
-from vastsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vastsum.scale.fleet import CrewOf
     from vastsum.scale.outcome import Outcome
     from vastsum.scale.work import Settings
-
-_MAX_ON_A_GPU = 4  # processes; each holds the models
-
-
-class Engine(StrEnum):
-    local = "local"
-    ray = "ray"
 
 
 def summarize_many(
@@ -46,7 +36,11 @@ def summarize_many(
     from vastsum.scale.places import open_place
 
     items, place = find_items(videos), open_place(output)
-    crew_of, threads = _crew(engine, len(items), settings.device, address, workers, gpus_per_worker)
+    if engine is Engine.ray:
+        crew_of, threads = ray_crew(settings.device, address, workers, gpus_per_worker), 1
+    else:
+        refuse_cluster_options(address, gpus_per_worker)
+        crew_of, threads = local_crew(settings.device, workers, len(items))
     with counting(transient=True) as progress:
         bar = progress.add_task("summarising", total=len(items))
         reported: list[Outcome] = []
@@ -75,31 +69,6 @@ def summarize_many(
         )
     if any(outcome.status != "done" for outcome in outcomes):
         raise typer.Exit(1)
-
-
-def _crew(
-    engine: Engine,
-    n_items: int,
-    device: str,
-    address: str | None,
-    workers: int | None,
-    gpus_per_worker: float | None,
-) -> tuple[CrewOf, int]:
-    """Who does the work, and how many threads each of them may use."""
-    from vastsum.features.onnx_model import available_cores
-    from vastsum.scale.cluster import RayCrew
-    from vastsum.scale.local import LocalCrew
-
-    if engine is Engine.ray:
-        gpus = gpus_per_worker if gpus_per_worker is not None else float(device != "cpu")
-        return partial(RayCrew, n_workers=workers, address=address, gpus=gpus), 1
-    for option, value in (("--address", address), ("--gpus-per-worker", gpus_per_worker)):
-        if value is not None:
-            raise ConfigError(option, "is for a Ray cluster", "add --engine ray, or leave it out")
-    cores = available_cores()
-    n_workers = workers or min(n_items, cores if device == "cpu" else min(cores, _MAX_ON_A_GPU))
-    threads = max(1, cores // n_workers)
-    return partial(LocalCrew, n_workers=n_workers, threads=threads), threads
 
 
 def _show(outcome: Outcome, written: Sequence[str]) -> None:

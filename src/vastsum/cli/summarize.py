@@ -13,8 +13,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
+from vastsum.cli.engines import Address, Engine, GpusPerWorker
 from vastsum.cli.inputs import find_videos, is_folder
-from vastsum.cli.many import Engine, summarize_many
+from vastsum.cli.many import summarize_many
 from vastsum.errors import ConfigError, OutputError, VastsumError
 
 if TYPE_CHECKING:
@@ -56,12 +57,8 @@ def summarize(
         Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")
     ] = Engine.local,
     workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: one a core]", min=1)] = None,
-    address: Annotated[
-        str | None, typer.Option(help="Ray cluster: auto, or ray://HOST:PORT. [default: one on this machine]")
-    ] = None,
-    gpus_per_worker: Annotated[
-        float | None, typer.Option(help="Of a Ray cluster's GPUs; may be a fraction. [default: 1 on cuda]", min=0)
-    ] = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Try again what an earlier run into the same folder gave up.")
     ] = False,

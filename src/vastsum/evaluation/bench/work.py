@@ -42,7 +42,7 @@ class Group:
 def work(plan: Plan, report: Report, *, workers: int, device: str, together: int) -> None:
     """Do all tasks that are not done. On CPU `workers` groups train side by side; a GPU has one program at a time, and
     the workers judge."""
-    waiting = list(_groups(plan, together))
+    waiting = list(waiting_groups(plan, together))
     if device == "cpu" and workers > 1 and len(waiting) > 1:
         share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, plan)
         return
@@ -54,7 +54,8 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
                     do_group(plan, group, judges, report, device)
 
 
-def _groups(plan: Plan, together: int) -> Iterator[Group]:
+def waiting_groups(plan: Plan, together: int) -> Iterator[Group]:
+    """All tasks that are not done, `together` at most in a group."""
     for benchmark in plan.benchmarks:
         for method in plan.methods:
             for regime in plan.regimes:
@@ -85,27 +86,35 @@ def _start_worker(plan: Plan) -> None:
 
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
-    with Judges(_benchmark(plan, group)) as judges:
+    with Judges(benchmark_of(plan, group)) as judges:
         do_group(plan, group, judges, tell, "cpu")
 
 
 def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
-    """Train and score a group; what goes wrong is written down in place of its results."""
+    """Train and score a group, and write down what came of it."""
+    for task, content in zip(group.tasks, records_of(plan, group, judges, report, device), strict=True):
+        write_json(task.path(plan.folder), content)
+
+
+def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
+    """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results."""
     started = time.perf_counter()
     try:
         results = _results(plan, group, judges, report, device)
     except Exception as error:  # whatever a method does, the bench goes on
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        results = [{"failed": reason, "traceback": traceback.format_exc()} for _ in group.tasks]
+        results = [{"failed": reason, "traceback": traceback.format_exc()}] * len(group.tasks)
         report(group.name, len(group.tasks))
     seconds = (time.perf_counter() - started) / len(group.tasks)
-    for task, result in zip(group.tasks, results, strict=True):
-        head = {"format": 1, "vastsum": __version__, **asdict(task), "device": device, "seconds": seconds}
-        write_json(task.path(plan.folder), head | result)
+    return [record_of(task, result, device, seconds) for task, result in zip(group.tasks, results, strict=True)]
+
+
+def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -> dict[str, Any]:
+    return {"format": 1, "vastsum": __version__, **asdict(task), "device": device, "seconds": seconds} | result
 
 
 def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
-    entry, benchmark = entry_of(group.tasks[0].method), _benchmark(plan, group)
+    entry, benchmark = entry_of(group.tasks[0].method), benchmark_of(plan, group)
     if entry.fit is not None:
         fitted = [_fitted(entry, benchmark, task, judges) for task in group.tasks]
         report(group.name, len(group.tasks))
@@ -184,5 +193,5 @@ def _videos(benchmark: Benchmark, names: Sequence[str]) -> tuple[BenchmarkVideo,
     return tuple(benchmark.dataset.videos[name] for name in names)
 
 
-def _benchmark(plan: Plan, group: Group) -> Benchmark:
+def benchmark_of(plan: Plan, group: Group) -> Benchmark:
     return next(benchmark for benchmark in plan.benchmarks if benchmark.name == group.benchmark)

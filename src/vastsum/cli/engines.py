@@ -1,0 +1,53 @@
+"""Who does the work of a command: processes of this machine, or a Ray cluster."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vastsum.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vastsum.scale.fleet import CrewOf
+
+_MAX_ON_A_GPU = 4  # processes; each holds the models
+
+
+class Engine(StrEnum):
+    local = "local"
+    ray = "ray"
+
+
+Address = Annotated[
+    str | None, typer.Option(help="Ray cluster: auto, or ray://HOST:PORT. [default: one on this machine]")
+]
+GpusPerWorker = Annotated[
+    float | None, typer.Option(help="Of a Ray cluster's GPUs; may be a fraction. [default: 1 on cuda]", min=0)
+]
+
+
+def refuse_cluster_options(address: str | None, gpus_per_worker: float | None) -> None:
+    for option, value in (("--address", address), ("--gpus-per-worker", gpus_per_worker)):
+        if value is not None:
+            raise ConfigError(option, "is for a Ray cluster", "add --engine ray, or leave it out")
+
+
+def ray_crew(device: str, address: str | None, workers: int | None, gpus_per_worker: float | None) -> CrewOf:
+    from vastsum.scale.cluster import RayCrew
+
+    gpus = gpus_per_worker if gpus_per_worker is not None else float(device.startswith("cuda"))
+    return partial(RayCrew, n_workers=workers, address=address, gpus=gpus)
+
+
+def local_crew(device: str, workers: int | None, n_tasks: int) -> tuple[CrewOf, int]:
+    """The crew, and how many threads each worker may use: all cores are used, and none by two."""
+    from vastsum.features.onnx_model import available_cores
+    from vastsum.scale.local import LocalCrew
+
+    cores = available_cores()
+    n_workers = workers or max(1, min(n_tasks, _MAX_ON_A_GPU if device.startswith("cuda") else cores))
+    threads = max(1, cores // n_workers)
+    return partial(LocalCrew, n_workers=n_workers, threads=threads), threads

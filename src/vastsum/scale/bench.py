@@ -1,0 +1,49 @@
+"""A bench on a cluster: methods × splits × seeds are shared out, and every result is written here.
+
+Workers need no disk in common with this machine: the benchmark files go to each worker once, and results come back.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import torch
+
+from vastsum.errors import VastsumError
+from vastsum.evaluation.bench.judges import Judges
+from vastsum.evaluation.bench.plan import Plan
+from vastsum.evaluation.bench.work import Group, Report, benchmark_of, record_of, records_of, waiting_groups
+from vastsum.files import write_json
+from vastsum.scale.crew import Attempt, share_out
+from vastsum.scale.fleet import CrewOf
+
+
+class Trainer:
+    """Keeps the plan and its data, and trains one group after another."""
+
+    def __init__(self, plan: Plan, device: str) -> None:
+        torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the crew
+        self._plan, self._device = plan, device
+
+    def __call__(self, attempt: Attempt[Group]) -> list[dict[str, Any]]:
+        group = attempt.task
+        with Judges(benchmark_of(self._plan, group)) as judges:
+            return records_of(self._plan, group, judges, lambda *_: None, self._device)
+
+
+def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, together: int) -> None:
+    """Do all tasks that are not done. A group whose worker died twice is written down as failed."""
+    waiting = list(waiting_groups(plan, together))
+    if not waiting:
+        return
+    with closing(crew_of(partial(Trainer, plan, device))) as crew:
+        for finished in share_out(waiting, crew):
+            group, records = finished.attempt.task, finished.answer
+            if isinstance(records, VastsumError):
+                failure = {"failed": str(records), "traceback": ""}
+                records = [record_of(task, failure, device, 0.0) for task in group.tasks]
+            for task, record in zip(group.tasks, records, strict=True):
+                write_json(task.path(plan.folder), record)
+            report(group.name, len(group.tasks))
