@@ -13,6 +13,7 @@ test: lint types tests site
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/hadolint Dockerfile
 
 types: $(VENV)/.ready
 	$(BIN)/mypy

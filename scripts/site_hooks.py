@@ -24,6 +24,13 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Documents name the pages at the top as they lie on disk."""
+    for name, page in TOP.items():
+        markdown = markdown.replace(f"](../{name}", f"]({page}")
+    return markdown
+
+
 def relinked(text: str) -> str:
     """Links as they are from within docs/, where these pages seem to lie."""
     text = re.sub(r'(\]\(|src="|srcset=")docs/', r"\1", text)
