@@ -136,6 +136,14 @@ def read_part(path: Path) -> object:
     return parts.load("a")
 
 
+def read_manifest(path: Path) -> object:
+    """A list of videos; what it may have been taken for is then looked at as a video."""
+    from vastsum.scale.inputs import find_items
+    from vastsum.video import probe
+
+    return [probe(Path(item.source)) for item in find_items([str(path)])]
+
+
 def readers() -> dict[str, Callable[[Path], object]]:
     from vastsum.data import load_dataset
     from vastsum.data.annotations import read_annotations
@@ -160,6 +168,9 @@ def readers() -> dict[str, Callable[[Path], object]]:
         "googlenet.safetensors": lambda path: Csta(path, thinner=16).build(24),
         "model.onnx": load_scorer,
         "run.json": read_run,
+        "list.csv": read_manifest,
+        "list.jsonl": read_manifest,
+        "list.parquet": read_manifest,
         "part.npz": read_part,
     }
 
@@ -284,6 +295,29 @@ def test_a_benchmark_file_cannot_have_another_file_read(name_other: Callable[...
         name_other(file, other)
     with pytest.raises(DataError, match=r"cunning.h5: /video_1.* (only a link|in other files)"):
         readers()["benchmark.h5"](path)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "reference://a.mp4::http://127.0.0.1/references.json",
+        "simplecache::http://127.0.0.1/a.mp4",
+        "zip://a.mp4::file:///tmp/archive.zip",
+        "http://127.0.0.1/a.mp4::reference://",
+        "python://os",
+        "dask://a.mp4",
+    ],
+)
+def test_a_list_of_videos_cannot_send_us_through_one_address_to_another(address: str, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="addresses are read by fsspec")
+    from vastsum.scale.inputs import find_items
+    from vastsum.scale.places import at_hand
+
+    manifest = tmp_path / "list.jsonl"
+    manifest.write_text(json.dumps({"source": address}))
+    (item,) = find_items([str(manifest)])
+    with pytest.raises(VastsumError, match="no address that is read here"), at_hand(item.source):
+        pytest.fail("it was fetched")
 
 
 def varint(number: int) -> bytes:

@@ -208,7 +208,7 @@ def digest_of(memory: Any) -> str:
         (["a.mp4", "--engine=ray"], "say which with -o"),
         (["a.mp4", "b.mp4", "-o", "out", "--gpus-per-worker=1"], "--gpus-per-worker: is for a Ray cluster"),
         (["a.mp4", "b.mp4", "-o", "out", "--address=auto"], "--address: is for a Ray cluster"),
-        (["a.mp4", "b.mp4", "-o", "nosuch://out"], "nosuch://out: is no address that fsspec knows"),
+        (["a.mp4", "b.mp4", "-o", "nosuch://out"], "nosuch://out: is no address that is read here"),
     ],
 )
 def test_arguments_that_do_not_fit_together(tmp_path: Path, arguments: list[str], words: str) -> None:

@@ -97,7 +97,7 @@ def test_a_manifest_that_makes_no_sense_is_refused(
     assert str(tmp_path / name) in str(refused.value)
 
 
-@pytest.mark.parametrize(("url", "words"), [("nosuch://a/b/", "fsspec knows"), ("memory://empty/", "holds no videos")])
+@pytest.mark.parametrize(("url", "words"), [("nosuch://a/b/", "no address"), ("memory://empty/", "holds no videos")])
 def test_addresses_that_lead_nowhere(url: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         find_items([url])

@@ -18,6 +18,9 @@ from vastsum.files import atomic_path
 
 # In these stores a file is there when all of it is; elsewhere it grows under another name first.
 _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"}
+# What fsspec has beside these fills in templates, unpacks archives or goes through one address to another ("a::b"):
+# more than a list of videos, which may be somebody else's, should be able to ask for.
+_STORES = _OBJECT_STORES | {"file", "ftp", "hdfs", "http", "https", "sftp", "smb", "webhdfs"}
 
 
 def is_url(text: str) -> bool:
@@ -26,6 +29,8 @@ def is_url(text: str) -> bool:
 
 def file_system(url: str) -> tuple[Any, str]:
     """fsspec's file system for a URL, and the URL's path in it."""
+    if url.partition("://")[0] not in _STORES or "::" in url:
+        raise ConfigError(url, "is no address that is read here", f"use one of: {', '.join(sorted(_STORES))}")
     try:
         import fsspec
     except ImportError as error:
@@ -36,14 +41,17 @@ def file_system(url: str) -> tuple[Any, str]:
         package = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}.get(url.partition("://")[0], "")
         raise ConfigError(url, f"needs a Python package ({error})", f"run: pip install {package or '…'}") from error
     except ValueError as error:
-        raise ConfigError(url, f"is no address that fsspec knows ({error})", "check the part before ://") from error
+        raise ConfigError(url, f"is no address that fsspec understands ({error})", "check it") from error
 
 
 def base_name(source: str) -> str:
     """What a video is called: the last part of its path."""
     if not is_url(source):
         return Path(source).name
-    path = urlsplit(source).path if source.startswith(("http://", "https://")) else source.partition("://")[2]
+    try:
+        path = urlsplit(source).path if source.startswith(("http://", "https://")) else source.partition("://")[2]
+    except ValueError as error:
+        raise ConfigError(source, f"is no address ({error})", "check it") from error
     return PurePosixPath(unquote(path)).name
 
 
