@@ -26,7 +26,7 @@ def video_of(minutes: int, folder: Path) -> Path:
         _encode_minute(minute.with_suffix(".part.mp4"))
         minute.with_suffix(".part.mp4").rename(minute)
     if not wanted.exists():
-        _repeat(minute, wanted.with_suffix(".part.mp4"), minutes)
+        repeat(minute, wanted.with_suffix(".part.mp4"), minutes)
         wanted.with_suffix(".part.mp4").rename(wanted)
     return wanted
 
@@ -91,18 +91,19 @@ def _encode_minute(path: Path) -> None:
         out.mux(sound.encode(None))
 
 
-def _repeat(minute: Path, path: Path, times: int) -> None:
+def repeat(video: Path, path: Path, times: int, every_s: int = 60) -> None:
+    """The same video over and over, its packets copied; each turn begins `every_s` after the last."""
     with av.open(str(path), "w") as out:
-        with av.open(str(minute)) as source:
+        with av.open(str(video)) as source:
             streams = {s.index: out.add_stream_from_template(s, opaque=True) for s in source.streams}
         for turn in range(times):
-            with av.open(str(minute)) as source:
+            with av.open(str(video)) as source:
                 for packet in source.demux():
                     if packet.dts is None or packet.pts is None:
                         continue
                     if packet.stream.type == "audio" and packet.pts < 0 < turn:
                         continue  # the encoder's priming belongs to the very start only
-                    shift = int(60 * turn / packet.time_base)
+                    shift = int(every_s * turn / packet.time_base)
                     packet.pts, packet.dts = packet.pts + shift, packet.dts + shift
                     packet.stream = streams[packet.stream.index]
                     out.mux(packet)

@@ -134,12 +134,6 @@ def test_what_cannot_be_asked_for_is_named() -> None:
         load_backbone(threads=0)
 
 
-@pytest.mark.skipif("CUDAExecutionProvider" in ort.get_available_providers(), reason="CUDA is here")
-def test_a_missing_cuda_is_named() -> None:
-    with pytest.raises(ConfigError, match="onnxruntime-gpu"):
-        load_backbone(device="cuda")
-
-
 @pytest.mark.parametrize(
     "frames",
     [

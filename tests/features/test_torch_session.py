@@ -216,18 +216,13 @@ def test_googlenet_gives_the_same_vectors() -> None:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What 'vastsum export' writes: both likelihoods, the ablations, and no layers at all."""
+    """What 'vastsum export' writes, with every ablation; and the scorer that is embedded."""
     folder = tmp_path_factory.mktemp("exported")
-    variants: list[dict[str, Any]] = [
-        {"likelihood": "gaussian", "gated_residual": True, "cnn_attention": True, "conv_layers": 2},
-        {"likelihood": "bernoulli", "layers": 0, "conv_layers": 0},
-    ]
     torch.manual_seed(0)
-    for number, variant in enumerate(variants):
-        likelihood = variant.pop("likelihood")
-        config = NetworkConfig(feature_width=12, width=16, heads=2, positions=50, **variant)
-        export_onnx(VastsumNetwork(config).eval(), likelihood, folder / f"{number}.onnx", {})
-    return [*sorted(folder.iterdir()), EMBEDDED / "vastsum.onnx"]
+    sizes = {"feature_width": 12, "width": 16, "heads": 2, "positions": 50, "conv_layers": 2}
+    network = VastsumNetwork(NetworkConfig(**sizes, gated_residual=True, cnn_attention=True)).eval()
+    export_onnx(network, "bernoulli", folder / "ablation.onnx", {"name": "ablation"})
+    return [folder / "ablation.onnx", EMBEDDED / "vastsum.onnx"]
 
 
 @pytest.mark.parametrize(("n_picks", "n_segments"), [(1, 1), (40, 9), (700, 80)])
@@ -257,18 +252,20 @@ def test_only_what_an_output_needs_is_computed_and_nothing_is_kept_longer_than_n
 
 
 def test_precision_is_full_while_it_runs_and_as_before_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    def precision() -> tuple[str, str]:
+        return torch.backends.cudnn.conv.fp32_precision, torch.backends.cuda.matmul.fp32_precision
+
     seen = []
-    relu = OPERATORS["Relu"]
+    relu, before = OPERATORS["Relu"], precision()
 
     def looking(x: torch.Tensor) -> torch.Tensor:
-        seen.append((torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32))
+        seen.append(precision())
         return relu.run(x)
 
     monkeypatch.setitem(OPERATORS, "Relu", relu._replace(run=looking))
-    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
     TorchSession(model_of(case("Relu", reals(3)), reals(3)), "a.onnx", "cpu").run(["output"], {"input0": reals(3)})
-    assert seen == [(False, False)]
-    assert torch.backends.cudnn.allow_tf32
+    assert seen == [("ieee", "ieee")] != [before]
+    assert precision() == before
 
 
 @pytest.mark.skipif(not VIDEO.is_file(), reason="the benchmark's video (../shared) is not here")

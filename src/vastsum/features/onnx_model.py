@@ -72,7 +72,7 @@ def open_session(
     raise ConfigError(
         f"device {device!r}",
         ", and ".join(reasons),
-        "check the NVIDIA driver, run: pip install onnxruntime-gpu, or use the device 'cpu'",
+        "check the NVIDIA driver, install onnxruntime-gpu, or torch with CUDA and onnx, or use the device 'cpu'",
     )
 
 

@@ -135,13 +135,13 @@ class _FullPrecision:
 
     def __init__(self) -> None:
         self._lock, self._n_runs = threading.Lock(), 0
-        self._before = (False, False)
+        self._before = ("none", "none")
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._n_runs:
-                self._before = torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
-                self._set(False, False)
+                self._before = _backends.cudnn.conv.fp32_precision, _backends.cuda.matmul.fp32_precision
+                self._set("ieee", "ieee")
             self._n_runs += 1
 
     def __exit__(self, *_: object) -> None:
@@ -151,10 +151,11 @@ class _FullPrecision:
                 self._set(*self._before)
 
     @staticmethod
-    def _set(in_convolutions: bool, in_products: bool) -> None:
-        torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = in_convolutions, in_products
+    def _set(convolutions: str, products: str) -> None:
+        _backends.cudnn.conv.fp32_precision, _backends.cuda.matmul.fp32_precision = convolutions, products
 
 
+_backends: Any = torch.backends  # its types leave the precision of convolutions out
 _full_precision = _FullPrecision()
 
 
