@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -198,6 +201,35 @@ def test_results_go_where_fsspec_can_write(films: Callable[[int], Path]) -> None
 def digest_of(memory: Any) -> str:
     (path,) = memory.ls("/results/here/.vastsum/videos", detail=False)
     return Path(path).stem
+
+
+def test_a_killed_worker_leaves_no_fetched_video_for_long(
+    monkeypatch: pytest.MonkeyPatch, films: Callable[[int], Path], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    host = socket.gethostname()
+    left, used, other = (
+        tmp_path / f"vastsum-{name}"
+        for name in (f"{host}-{ended.pid}-a", f"{host}-{os.getpid()}-b", f"else-{ended.pid}-c")
+    )
+    for folder in (left, used, other):
+        folder.mkdir()
+    alone(films, tmp_path / "out")
+    assert not left.exists()
+    assert used.exists()
+    assert other.exists(), "another machine's process may well be running"
+
+
+def test_a_place_that_is_none_is_refused(films: Callable[[int], Path], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    refused = subprocess.run(vastsum_command(films(2), "-o", tmp_path / "file"), capture_output=True, text=True)
+    assert refused.returncode == 1
+    (line,) = refused.stderr.strip().splitlines()
+    assert line.startswith(f"error: {tmp_path / 'file'}")
+    assert "choose another -o" in line
+    assert (tmp_path / "file").read_text() == "in the way"
 
 
 @pytest.mark.parametrize(

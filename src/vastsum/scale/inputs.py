@@ -113,7 +113,7 @@ def _json_rows(manifest: str, text: str) -> Iterator[Any]:
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ConfigError(f"{manifest}, line {n}", f"is no JSON ({error})", "give one value a line") from error
 
 
@@ -150,8 +150,10 @@ def _name(where: str, source: str, asked: object) -> str:
 
 
 def _stays_below(path: str) -> bool:
+    """Whether a name, as the name of a result, leads nowhere but below the folder of results."""
     return not Path(path).is_absolute() and ".." not in PurePosixPath(path).parts and PurePosixPath(path).name != ""
 
 
 def _stem(source: str) -> str:
-    return PurePosixPath(base_name(source)).stem or "video"
+    stem = PurePosixPath(base_name(source)).stem
+    return stem if stem not in ("", "..") else "video"

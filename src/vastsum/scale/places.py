@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
+import shutil
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,11 +66,35 @@ def at_hand(source: str) -> Iterator[Path]:
     if not is_url(source):
         yield Path(source)
         return
-    with tempfile.TemporaryDirectory(prefix="vastsum-") as folder:
+    with _scratch() as folder:
         name = base_name(source) or "video"
         _fetch(source, Path(folder, name))
         with contextlib.chdir(folder):
             yield Path(name)
+
+
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a while, named after its process, so that it can be found when that is no more."""
+    return tempfile.TemporaryDirectory(prefix=f"vastsum-{socket.gethostname()}-{os.getpid()}-")
+
+
+def sweep() -> None:
+    """Remove what killed processes of this machine left: a fetched video may be large."""
+    prefix = f"vastsum-{socket.gethostname()}-"
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*-*"):
+        pid = folder.name.removeprefix(prefix).partition("-")[0]
+        if pid.isdecimal() and not _is_running(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        return True
+    return True
 
 
 def _fetch(url: str, destination: Path) -> None:
@@ -121,12 +147,12 @@ class LocalPlace:
             return (self._root / name).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise OutputError(self.shown(name), f"cannot be read ({error.strerror})", "choose another -o") from error
 
     def read_all(self, folder: str) -> list[bytes]:
-        try:
-            return [path.read_bytes() for path in sorted((self._root / folder).glob("*.json"))]
-        except FileNotFoundError:
-            return []
+        names = [path.name for path in sorted((self._root / folder).glob("*.json"))]
+        return [content for name in names if (content := self.read(f"{folder}/{name}")) is not None]
 
     def write(self, name: str, content: bytes) -> None:
         with atomic_path(self._root / name) as temporary:
@@ -193,7 +219,7 @@ class RemotePlace:
             raise self._refused(folder, "read", error) from error
 
     def write(self, name: str, content: bytes) -> None:
-        with tempfile.TemporaryDirectory(prefix="vastsum-") as folder:
+        with _scratch() as folder:
             local = Path(folder, "content")
             local.write_bytes(content)
             self._put(str(local), name)
@@ -211,7 +237,7 @@ class RemotePlace:
 
     @contextmanager
     def staged(self) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="vastsum-") as folder:
+        with _scratch() as folder:
             yield Path(folder)
             for path in sorted(Path(folder).rglob("*")):
                 if path.is_file():

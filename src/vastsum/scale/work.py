@@ -15,7 +15,7 @@ from vastsum.export.writing import targets_of, write_all
 from vastsum.scale.crew import Attempt
 from vastsum.scale.inputs import Item
 from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import Place, at_hand
+from vastsum.scale.places import Place, at_hand, sweep
 from vastsum.summarizer import Summarizer
 from vastsum.video import probe
 
@@ -36,7 +36,9 @@ class Settings:
 
     def asked(self) -> dict[str, Any]:
         """What results depend on."""
-        return {**asdict(self), "formats": list(self.formats)} | {"device": "any"}
+        asked = {**asdict(self), "formats": list(self.formats)}
+        del asked["device"]  # which gives the same numbers as any other
+        return asked
 
 
 class Worker:
@@ -45,6 +47,7 @@ class Worker:
     def __init__(self, settings: Settings, place: Place, *, overwrite: bool, threads: int, folder: str) -> None:
         with contextlib.suppress(OSError):  # on another machine relative paths mean nothing, and URLs everything
             os.chdir(folder)
+        sweep()
         self._settings, self._place, self._ledger = settings, place, Ledger(place)
         self._overwrite, self._threads = overwrite, threads
         self._summarizer = Summarizer(
