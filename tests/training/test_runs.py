@@ -79,7 +79,7 @@ def test_it_learns_the_synthetic_benchmark(kind: str, tvsum: Dataset, summe: Dat
     after = score_tau()
     assert logs[-1]["main"] < logs[0]["main"]
     assert after > before + 0.1
-    assert after > 0.2
+    assert after > 0.15
     assert all(np.isfinite(value) for log in logs for value in log.values())
 
 

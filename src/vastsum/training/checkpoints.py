@@ -41,7 +41,10 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CheckpointError(path, f"is not a readable safetensors file ({error})", remedy) from error
     if header is None:
         raise CheckpointError(path, "was not written by vastsum", remedy)
-    meta = json.loads(header)
+    try:
+        meta: dict[str, Any] = dict(json.loads(header))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise CheckpointError(path, f"has a damaged header ({error})", "train it again") from error
     if meta.get("format") != FORMAT:
         raise CheckpointError(path, f"has format {meta.get('format')}, this version reads {FORMAT}", "train it again")
     return tensors, meta

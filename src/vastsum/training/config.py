@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -90,12 +91,14 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(path, f"cannot be read ({error.strerror})", "give the path of a TOML file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML, no UTF-8, or nested beyond all measure
         raise ConfigError(path, f"is not TOML ({error})", "write settings as in docs/training.md") from error
 
 
-def _flatten(content: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _flatten(content: Any, where: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
+    if not isinstance(content, Mapping):
+        raise ConfigError(where, "holds no settings", "put them under [network], [loss] or [training]")
     for section, keys in content.items():
         if not isinstance(keys, Mapping):
             raise ConfigError(
@@ -111,8 +114,15 @@ def _parse_assignment(text: str) -> tuple[str, Any]:
         raise ConfigError("--set", f"'{text}' is not section.key=value", "write e.g. --set network.width=128")
     try:
         return name.strip(), tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return name.strip(), value.strip()
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
 
 
 def _checked(where: str, section: str, key: str, value: Any) -> Any:
@@ -129,9 +139,9 @@ def _checked(where: str, section: str, key: str, value: Any) -> Any:
             raise ConfigError(where, f"{section}.{key} cannot be '{value}'", f"choose one of {', '.join(choices)}")
         return value
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is float and is_number:
+    if kind is float and is_number and (isinstance(value, float) or _is_finite(value)):
         return float(value)
-    if kind is int and is_number and value == int(value):
+    if kind is int and is_number and _is_finite(value) and value == int(value):
         return int(value)
     if kind is bool and isinstance(value, bool):
         return value

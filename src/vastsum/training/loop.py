@@ -23,9 +23,11 @@ from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.training.batches import Shelf, VideoTensors
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, IntArray
 
 GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members: more would only take memory
+
+LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
 
 Weights = dict[str, Tensor]
 Log = dict[str, float]
@@ -163,9 +165,7 @@ class Trainer:
         """Each step in passes of a few videos of every member. Within a step videos go by length, so that those padded
         together are alike; a member with fewer videos in the last step fills up with one that has no share."""
         size = self.recipe.batch_size
-        orders = [
-            np.random.default_rng([member.seed, epoch]).permutation(len(member.videos)) for member in self.members
-        ]
+        orders = [_order(member, epoch) for member in self.members]
         for first in range(0, max(map(len, orders)), size):
             ranked = [self._ranked(n, order[first : first + size]) for n, order in enumerate(orders)]
             longest = max(map(len, ranked))
@@ -246,6 +246,17 @@ class Trainer:
                 moments.setdefault(int(index), {})[key] = tensor
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def _order(member: Member, epoch: int) -> IntArray:
+    """The order of a member's videos in an epoch. Ranks of length are shuffled alike for all members, so that they meet
+    videos of like length in a step and little is padded; neighbours in rank change places by the member's own seed."""
+    n_videos = len(member.videos)
+    by_length = np.argsort([len(video.segments.picks) for video in member.videos], kind="stable")
+    own = np.random.default_rng([member.seed, epoch])
+    for first in range(0, n_videos, LIKE_LENGTHS):
+        own.shuffle(by_length[first : first + LIKE_LENGTHS])
+    return by_length[np.random.default_rng([epoch, n_videos]).permutation(n_videos)]
 
 
 def _build(method: LearnedMethod, feature_width: int, seed: int) -> nn.Module:

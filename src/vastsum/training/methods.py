@@ -75,6 +75,7 @@ METHODS: dict[str, Entry] = {
         "CLIP-It", missing="it reads text, which benchmark files lack; clip-it:text runs on features with text"
     ),
     "iptnet": Entry("iPTNet", missing="it learns to find moments told in words beside it, from data that is not here"),
+    "vastsum-paper": Entry("VASTSum, as in the paper", _vastsum()),
     "vastsum": Entry("VASTSum", _vastsum()),
 }
 

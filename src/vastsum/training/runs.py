@@ -16,7 +16,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ from vastsum.training.protocols import Parts, Protocol, parts_of
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.training.workers import share_out, tell
 from vastsum.types import FloatArray, Kind
+
+MAX_SEEDS = 10_000
 
 Judge = Callable[[FloatArray, BenchmarkVideo, Kind], tuple[float, float]]
 """τ and ρ of the importance predicted for a video."""
@@ -93,6 +95,8 @@ def open_run(
     """Start a new run folder, or go on with one that was asked for in just the same way."""
     if n_seeds < 1:
         raise ConfigError("--seeds", f"{n_seeds} is not positive", "train with at least one seed")
+    if n_seeds > MAX_SEEDS:
+        raise ConfigError("--seeds", f"{n_seeds} are more than anyone waits for", f"train with at most {MAX_SEEDS}")
     config = replace(config, network=replace(config.network, feature_width=dataset.feature_width))
     run = Run(
         Path(folder), dataset.kind, dataset.path.name, dataset.fingerprint, protocol,
@@ -113,7 +117,7 @@ def load_run(folder: Path) -> Run:
     path = Path(folder) / "run.json"
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return Run(
+        run = Run(
             folder=Path(folder),
             kind=content["data"]["kind"],
             data_name=content["data"]["name"],
@@ -121,18 +125,29 @@ def load_run(folder: Path) -> Run:
             protocol=content["protocol"],
             split_source=content["splits"]["source"],
             splits=tuple(
-                Split(tuple(part["train"]), tuple(part["test"]), tuple(part["validation"]))
+                Split(_names(part["train"]), _names(part["test"]), _names(part["validation"]))
                 for part in content["splits"]["parts"]
             ),
             n_seeds=content["seeds"],
             config=Config.from_dict(content["config"], str(path)),
         )
+        if run.kind not in get_args(Kind) or run.protocol not in get_args(Protocol):
+            raise ValueError(f"{run.kind}, {run.protocol}")
+        if type(run.n_seeds) is not int or not 1 <= run.n_seeds <= MAX_SEEDS:
+            raise ValueError(f"seeds: {run.n_seeds}")
+        return run
     except OSError as error:
         raise CheckpointError(
             path, f"cannot be read ({error.strerror})", "give a folder made by 'vastsum train'"
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CheckpointError(path, f"is damaged ({error!r})", "train the run again in another folder") from error
+
+
+def _names(content: Any) -> tuple[str, ...]:
+    if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
+        raise ValueError("a list of names expected")
+    return tuple(content)
 
 
 def train_run(
