@@ -239,6 +239,21 @@ def test_scorers_give_the_same_importance(exported: list[Path], n_picks: int, n_
         assert ours.card == expected.card
 
 
+def test_all_is_computed_on_the_device_and_nothing_read_back_before_the_end(exported: list[Path]) -> None:
+    """Tried on torch's device 'meta', which is not the host, and has no numbers that could be read."""
+    frames = {"frames": np.zeros((2, 224, 224, 3), np.uint8)}
+    backbone = TorchSession((EMBEDDED / "efficientnet_lite0.onnx").read_bytes(), "a.onnx", "meta")
+    assert [output.is_meta for output in backbone._outputs(("features",), frames)] == [True]
+    for path in exported:
+        scorer = TorchSession(path.read_bytes(), path, "meta")
+        feed = {
+            "features": np.zeros((1, 50, scorer.inputs["features"].shape[2]), np.float32),
+            "segment_ids": np.zeros((1, 50), np.int64),
+            "segments": np.zeros((1, 7), np.int64),
+        }
+        assert [output.is_meta for output in scorer._outputs(("mean", "std"), feed)] == [True, True]
+
+
 def test_only_what_an_output_needs_is_computed_and_nothing_is_kept_longer_than_needed() -> None:
     session = TorchSession((EMBEDDED / "efficientnet_lite0.onnx").read_bytes(), "a.onnx", "cpu")
     plan = session._plan(("features",))

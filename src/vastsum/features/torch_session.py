@@ -62,15 +62,18 @@ class TorchSession:
     def run(self, names: Sequence[str], feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
         try:
             with torch.inference_mode(), _full_precision, self._own_stream():
-                values = self._weights | {name: torch.from_numpy(a).to(self.device) for name, a in feed.items()}
-                for planned in self._plan(tuple(names)):
-                    values[planned.step.output] = self._compute(planned.step, values)
-                    for name in planned.last_used:
-                        del values[name]
-                return [values[name].cpu().numpy() for name in names]
+                return [output.cpu().numpy() for output in self._outputs(tuple(names), feed)]
         except torch.cuda.OutOfMemoryError:
             remedy = "end other programs that use it, or use the device 'cpu'"
             raise ConfigError(f"device {self.device!r}", "its memory is full", remedy) from None
+
+    def _outputs(self, names: tuple[str, ...], feed: Mapping[str, NDArray[Any]]) -> list[Tensor]:
+        values = self._weights | {name: torch.from_numpy(array).to(self.device) for name, array in feed.items()}
+        for planned in self._plan(names):
+            values[planned.step.output] = self._compute(planned.step, values)
+            for name in planned.last_used:
+                del values[name]
+        return [values[name] for name in names]
 
     def _compute(self, step: Step, values: Mapping[str, Tensor]) -> Tensor:
         """Shapes are worked out on the host; they go to the device where they meet what is there."""
