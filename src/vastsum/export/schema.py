@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import isclose, isfinite
+from math import isclose
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +17,7 @@ from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySeg
 
 VERSION = 1
 _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
+_HIGHEST = 1e30  # sums and squares of more would not be numbers any more
 _TIME_TOLERANCE_S = 1e-3  # what other programs may round times to
 
 
@@ -117,7 +118,7 @@ class _Entry:
             value = float(self.value)
         except OverflowError:
             value = float("inf")
-        if not isfinite(value):
+        if not abs(value) <= _HIGHEST:
             self.refuse("too large for a number")
         if (low is not None and value < low) or (high is not None and value > high):
             self.refuse(f"{_shown(self.value)} is not {_interval(low, high)}")

@@ -86,7 +86,7 @@ def parse_budget(text: str, duration_s: float) -> float:
 
 def _seconds(text: str) -> float | None:
     if match := _CLOCK.fullmatch(text):
-        hours, minutes, seconds = int(match[1] or 0), int(match[2]), float(match[3])
+        hours, minutes, seconds = float(match[1] or 0), float(match[2]), float(match[3])
         if seconds >= 60 or (match[1] and minutes >= 60):
             return None
         return 3600 * hours + 60 * minutes + seconds
