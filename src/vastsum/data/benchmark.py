@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     import h5py
 
 
+# What h5py raises where a file is damaged in its structure: names that are no text, objects that are not what they
+# say, sizes beyond all memory.
+_DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, MemoryError)
+
+
 @dataclass(frozen=True, eq=False)
 class BenchmarkVideo:
     """One video of a benchmark: what a scorer sees, and what people said of it."""
@@ -117,6 +122,14 @@ def load_dataset(path: Path, *, kind: Kind | None = None, scores: Path | None = 
 def inspect_file(path: Path, *, kind: Kind | None = None, scores: Path | None = None) -> Inspection:
     """Read every video and collect what is wrong, rather than stop at the first problem."""
     path = Path(path)
+    try:
+        return _inspected(path, kind, scores)
+    except _DAMAGE as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DataError(path, f"is damaged ({reason})", "download or make the file again") from error
+
+
+def _inspected(path: Path, kind: Kind | None, scores: Path | None) -> Inspection:
     with _open(path) as file:
         _refuse_other_files(path, file)
         groups = {name: file[name] for name in sorted(file, key=_natural) if _is_group(file, name)}

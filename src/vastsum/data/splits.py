@@ -66,7 +66,7 @@ def read_split_file(path: Path) -> list[Split]:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(path, f"cannot be read ({error.strerror})", _REMEDY) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(path, f"is not JSON ({error})", _REMEDY) from error
     if not isinstance(content, list) or not content:
         raise DataError(path, "is not a list of splits", _REMEDY)
