@@ -93,6 +93,7 @@ class TimelineBuilder:
         self._last_packet = (-(2**62), 0)  # PTS and duration of the packet shown last
         self._keyframe_pts = array("q")
         self._reordered = False
+        self._n_late = 0
 
     def add(self, packet: VideoPacket) -> Iterator[tuple[int, int]]:
         """Take a packet in; give the (index, PTS) that are now certain, in order."""
@@ -123,7 +124,7 @@ class TimelineBuilder:
             self._settled.append(pts)
             yield len(self._settled) - 1, pts
         elif pts != self._settled[-1]:
-            self._settled.append(pts)  # a file that breaks the rule above; sorted at the end
+            self._n_late += 1  # a file that breaks the rule above: those after it have their indices already
 
     @property
     def first_pts(self) -> int:
@@ -137,16 +138,20 @@ class TimelineBuilder:
         source = self._source
         if not self._settled:
             raise VideoError(source.path, "the video holds no frames", "check that the file plays elsewhere")
-        pts = np.unique(np.array(self._settled, np.int64))
+        pts = np.array(self._settled, np.int64)
         duration = self.last_frame_duration()
         length_s = float((int(pts[-1]) + duration - int(pts[0])) * source.time_base)
         return Timeline(
             pts,
             source.time_base,
             duration,
-            np.searchsorted(pts, np.unique(np.array(self._keyframe_pts, np.int64))).astype(np.int64),
+            np.flatnonzero(np.isin(pts, np.array(self._keyframe_pts, np.int64))),
             tuple(
-                warnings + _holes(pts, source) + _ends_early(source, int(pts[0]), length_s) + _unreadable_places(source)
+                warnings
+                + _late(self._n_late)
+                + _holes(pts, source)
+                + _ends_early(source, int(pts[0]), length_s)
+                + _unreadable_places(source)
             ),
         )
 
@@ -210,6 +215,10 @@ def _ends_early(source: Source, first_pts: int, length_s: float) -> list[str]:
     if source.untimed or promised <= end_s + slack_s:
         return []
     return [f"the video stops at {length_s:.1f} s of the {promised:.1f} s its header promises: cut off or damaged"]
+
+
+def _late(n_frames: int) -> list[str]:
+    return [f"{n_frames} frames come after others that are shown later, and are left out: damaged"] if n_frames else []
 
 
 def _unreadable_places(source: Source) -> list[str]:
