@@ -136,6 +136,7 @@ def _import_ray() -> Any:
 def _connect(ray: Any, address: str | None, n_workers: int | None) -> None:
     if address is None:
         ray.init(
+            address="local",  # Ray would else join whatever cluster it finds on this machine
             num_cpus=n_workers,
             include_dashboard=False,
             object_store_memory=_LOCAL_STORE_BYTES,
