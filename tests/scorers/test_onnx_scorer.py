@@ -108,3 +108,57 @@ def test_wrong_models_and_features_are_named(files: dict[str, Path], tmp_path: P
     )
     with pytest.raises(CheckpointError, match="not a VASTSum scorer"):
         OnnxScorer(other.SerializeToString(), "other.onnx")
+
+
+def hostile(
+    path: Path, *, axes: tuple[int, ...] = (2,), width: int | str = 12, rank: int = 3, card: str = "{}"
+) -> Path:
+    """A model with the right names whose scores are a mean over `axes` of the features."""
+    real, whole, helper = onnx.TensorProto.FLOAT, onnx.TensorProto.INT64, onnx.helper
+    graph = helper.make_graph(
+        [
+            helper.make_node("ReduceMean", ["features", "axes"], ["mean"], keepdims=0),
+            helper.make_node("Abs", ["mean"], ["std"]),
+        ],
+        "hostile",
+        [
+            helper.make_tensor_value_info("features", real, [1, "T", width][-rank:]),
+            helper.make_tensor_value_info("segment_ids", whole, [1, "T"]),
+            helper.make_tensor_value_info("segments", whole, [1, "M"]),
+        ],
+        [helper.make_tensor_value_info(name, real, None) for name in ("mean", "std")],
+        initializer=[helper.make_tensor("axes", whole, [len(axes)], axes)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    helper.set_model_props(model, {"vastsum": card})
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        {"card": "{not json"},
+        {"card": "[" * 100_000},
+        {"card": "[1]"},
+        {"width": "D"},
+        {"rank": 2, "axes": (1,)},
+        {"rank": 1, "axes": (0,)},
+        {"axes": (1,)},
+        {"axes": (0, 2)},
+        {"axes": (0, 1, 2)},
+    ],
+    ids=str,
+)
+def test_models_with_the_right_names_and_the_wrong_insides_are_refused(
+    trick: dict[str, object], tmp_path: Path
+) -> None:
+    path = hostile(tmp_path / "hostile.onnx", **trick)  # type: ignore[arg-type]
+    with pytest.raises(CheckpointError, match=r"hostile\.onnx: is not a VASTSum scorer"):
+        load_scorer(path).predict(*video(40, 9))
+
+
+def test_the_hostile_model_is_refused_for_its_tricks_alone(tmp_path: Path) -> None:
+    features, segments = video(40, 9)
+    scored = load_scorer(hostile(tmp_path / "tame.onnx")).predict(features, segments)
+    assert scored.mean == pytest.approx(features.mean(axis=1), abs=1e-6)

@@ -29,12 +29,28 @@ class OnnxScorer:
         self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
     ) -> None:
         self._session = open_session(data, where, device, threads=threads, frugal=True, runtime=runtime)
+        self.where = where
         inputs, outputs = self._session.inputs, self._session.outputs
         if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= set(outputs):
-            raise CheckpointError(where, "is not a VASTSum scorer", "give an .onnx file written by 'vastsum export'")
-        self.where = where
-        self.feature_width = int(inputs["features"].shape[2])
-        self.card: dict[str, Any] = json.loads(self._session.metadata.get("vastsum", "{}"))
+            raise self._not_a_scorer()
+        *_, width = inputs["features"].shape
+        if len(inputs["features"].shape) != 3 or not isinstance(width, int):
+            raise self._not_a_scorer()
+        self.feature_width = width
+        self.card: dict[str, Any] = self._read_card()
+
+    def _read_card(self) -> dict[str, Any]:
+        try:
+            card = json.loads(self._session.metadata.get("vastsum", "{}"))
+        except (ValueError, RecursionError) as error:
+            raise self._not_a_scorer() from error
+        if not isinstance(card, dict):
+            raise self._not_a_scorer()
+        return card
+
+    def _not_a_scorer(self) -> CheckpointError:
+        remedy = "give an .onnx file written by 'vastsum export'"
+        return CheckpointError(self.where, "is not a VASTSum scorer", remedy)
 
     def predict(self, features: FloatArray, segments: Segments) -> Prediction:
         if features.shape[1] != self.feature_width:
@@ -58,6 +74,8 @@ class OnnxScorer:
             "segments": np.zeros((1, int(own_ids[-1]) + 1), dtype=np.int64),
         }
         mean, std = self._session.run(["mean", "std"], feed)
+        if not mean.shape == std.shape == (1, end - start):
+            raise self._not_a_scorer()
         return mean[0], std[0]
 
 
