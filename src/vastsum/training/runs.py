@@ -14,6 +14,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -155,6 +156,8 @@ def train_run(
 ) -> None:
     """Train whatever jobs are not finished, `workers` at a time, each in a process of its own."""
     waiting = [job for job in run.jobs if not run.is_finished(job)]
+    for job in set(run.jobs) - set(waiting):
+        _tidy(run.folder / job.name)
     if workers <= 1 or len(waiting) <= 1 or device != "cpu":
         for job in waiting:
             train_job(run, dataset, job, judge, report, device)
@@ -186,7 +189,8 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
     for epoch in range(len(log), n_epochs):
         row: dict[str, float] = {"epoch": epoch + 1, **trainer.train_epoch(epoch)[0]}
         if watched:
-            agreements = [judge(trainer.importance([video])[0], video, run.kind) for video in watched]
+            scores = trainer.importance([watched])[0]
+            agreements = [judge(score, video, run.kind) for score, video in zip(scores, watched, strict=True)]
             row["tau"], row["rho"] = np.mean(agreements, axis=0).tolist()
             if all(row["tau"] > earlier["tau"] for earlier in log):
                 _save_weights(folder / "best.safetensors", run, job, trainer, epoch + 1)
@@ -198,7 +202,13 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
     _save_weights(folder / "last.safetensors", run, job, trainer, n_epochs)
     chosen = max(log, key=lambda row: row["tau"]) if watched else log[-1]
     write_json(folder / "result.json", {"epochs": n_epochs, "chosen_epoch": int(chosen["epoch"]), "chosen": chosen})
-    (folder / "state.safetensors").unlink(missing_ok=True)
+    _tidy(folder)
+
+
+def _tidy(folder: Path) -> None:
+    """Where to go on from is of no use to a finished job; what cannot be removed now is removed by the next run."""
+    with suppress(OSError):
+        (folder / "state.safetensors").unlink(missing_ok=True)
 
 
 def _resume(trainer: Trainer, folder: Path) -> list[dict[str, float]]:
