@@ -70,8 +70,8 @@ class Site:
         return f"{self.file} {self.function}: {self.call}"
 
 
-OnCall = Callable[[Site], None]
-"""Told of every call before it is made; what it raises is what the caller gets."""
+OnCall = Callable[[Site, str | None], None]
+"""Told of every call before it is made, and of the file it names, if any; what it raises is what the caller gets."""
 
 
 @contextmanager
@@ -85,30 +85,33 @@ def watched(on_call: OnCall) -> Iterator[None]:
 def counted() -> Iterator[Counter[Site]]:
     """How often each site calls."""
     calls: Counter[Site] = Counter()
-    with watched(lambda site: calls.update([site])):
+    with watched(lambda site, _: calls.update([site])):
         yield calls
 
 
 @contextmanager
-def fault(at: Site, nth: int, happen: Callable[[], None]) -> Iterator[list[Site]]:
-    """Let something happen at the nth call (the first is 0) of one site; gives a list that then holds the site."""
+def fault(at: Site, nth: int, happen: Callable[[str | None], None]) -> Iterator[list[Site]]:
+    """Let something happen at the nth call (the first is 0) of one site; gives a list that then holds the site.
+
+    `happen` is told which file the call names, if it does.
+    """
     n_calls = 0
     struck: list[Site] = []
 
-    def on_call(site: Site) -> None:
+    def on_call(site: Site, path: str | None) -> None:
         nonlocal n_calls
         if site != at:
             return
         n_calls += 1
         if n_calls == nth + 1:
             struck.append(site)
-            happen()
+            happen(path)
 
     with watched(on_call):
         yield struck
 
 
-def natural_error(kind: Kind, call: str) -> Exception:
+def natural_error(kind: Kind, call: str, path: str | None) -> Exception:
     """What such a call raises when the disk is full or failing, the file damaged or the network unwilling."""
     if kind == "inference":
         return RuntimeException("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned")
@@ -117,7 +120,7 @@ def natural_error(kind: Kind, call: str) -> Exception:
         return av.error.OSError(number, os.strerror(number))
     if kind in ("decode", "encode") and not call.startswith("Image"):
         return av.error.InvalidDataError(_INVALID_DATA, "Invalid data found when processing input")
-    return OSError(number, os.strerror(number))
+    return OSError(number, os.strerror(number), path)
 
 
 def _caller(frame: FrameType | None) -> tuple[str, str] | None:
@@ -143,18 +146,18 @@ class _Border:
     def __init__(self, on_call: OnCall) -> None:
         self._on_call = on_call
 
-    def tell(self, call: str, kind: Kind) -> bool:
+    def tell(self, call: str, kind: Kind, about: object = None) -> bool:
         """Whether this is the program's call, after whatever is to happen has happened."""
         caller = _caller(sys._getframe(1))
         if caller is None:
             return False
-        self._on_call(Site(*caller, call, kind))
+        self._on_call(Site(*caller, call, kind), str(about) if isinstance(about, str | os.PathLike) else None)
         return True
 
     def around(self, function: Callable[..., Any], call: str, kind: Kind) -> Callable[..., Any]:
         @wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            self.tell(call, kind)
+            self.tell(call, kind, args[0] if args else None)
             return function(*args, **kwargs)
 
         return called
@@ -189,7 +192,7 @@ class _Border:
         @wraps(function)
         def opened(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
             kind: Kind = "read" if set(mode) <= set("rbt") else "write"
-            own = self.tell("open", kind)
+            own = self.tell("open", kind, file)
             file = function(file, mode, *args, **kwargs)
             return _File(file, self) if own else file
 

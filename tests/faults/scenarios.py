@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import re
 import shutil
 import sys
@@ -16,6 +17,7 @@ from unittest.mock import patch
 from films import Recipe, make_video
 
 from vastsum.cli import main
+from vastsum.data import make_synthetic
 
 EARLIER = b"what an earlier run left here"
 Files = dict[str, str]  # name below the output folder, and a digest of what is in it
@@ -35,7 +37,9 @@ class Scenario:
     """A command. `arguments` may hold {inputs} and {output}; `replaces` are files of an earlier run that it replaces.
 
     `about` are the parts of the program whose calls are its own to walk, so that each is walked in one scenario only.
-    `resumes` names what may stay after a failure for the next run to go on with.
+    `resumes` names what may stay after a failure for the next run to go on with, `measured` the files that hold times
+    and so are never the same twice. `answers` says that a failure may be told as the command's answer. `slow` ones are
+    walked by the script only.
     """
 
     name: str
@@ -44,6 +48,21 @@ class Scenario:
     make_inputs: Callable[[Path], None]
     replaces: tuple[str, ...] = ()
     resumes: str = "(?!)"  # nothing
+    measured: str = "(?!)"
+    answers: bool = False
+    slow: bool = False
+
+
+def run(scenario: Scenario, inputs: Path, output: Path) -> Ended:
+    argv = ["vastsum", *(argument.format(inputs=inputs, output=output) for argument in scenario.arguments)]
+    said, errors = io.StringIO(), io.StringIO()
+    code: object = 0
+    with patch.object(sys, "argv", argv), redirect_stdout(said), redirect_stderr(errors):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    return Ended(int(str(code or 0)), said.getvalue(), errors.getvalue())
 
 
 class Stage:
@@ -63,29 +82,23 @@ class Stage:
             (self.output / name).write_bytes(EARLIER)
 
     def run(self) -> Ended:
-        places = {"inputs": self.inputs, "output": self.output}
-        argv = ["vastsum", *(argument.format(**places) for argument in self.scenario.arguments)]
-        said, errors = io.StringIO(), io.StringIO()
-        code: object = 0
-        with patch.object(sys, "argv", argv), redirect_stdout(said), redirect_stderr(errors):
-            try:
-                main()
-            except SystemExit as end:
-                code = end.code
-        return Ended(int(str(code or 0)), said.getvalue(), errors.getvalue())
+        return run(self.scenario, self.inputs, self.output)
 
     def files(self) -> Files:
         """Everything below the output folder."""
-        return {
-            str(path.relative_to(self.output)): _digest(path.read_bytes())
-            for path in sorted(self.output.rglob("*"))
-            if path.is_file()
-        }
+        names = [str(path.relative_to(self.output)) for path in sorted(self.output.rglob("*")) if path.is_file()]
+        return {name: self._digest(name) for name in names}
+
+    def _digest(self, name: str) -> str:
+        content = (self.output / name).read_bytes()
+        if content != EARLIER and re.fullmatch(self.scenario.measured, name):
+            return "measured"
+        return _digest(content)
 
 
 def _digest(content: bytes) -> str:
-    """Of all but the times that were measured, which differ from run to run."""
-    return hashlib.sha256(re.sub(rb'"(seconds|milliseconds)": [\d.e-]+', b"", content)).hexdigest()
+    """Of all but the seconds that results of trainings tell."""
+    return hashlib.sha256(re.sub(rb'"seconds": [\d.e-]+', b"", content)).hexdigest()
 
 
 EARLIER_DIGEST = _digest(EARLIER)
@@ -125,4 +138,87 @@ SUMMARIZE = [
     _summarize("html", "html", ("export/html.py", "export/page")),
     _summarize("editors", "edl,otio,vtt", ("export",)),
 ]
-SCENARIOS = {scenario.name: scenario for scenario in SUMMARIZE}
+
+
+def _synthetic(folder: Path) -> None:
+    make_synthetic(folder / "data.h5", kind="summe", n_videos=3, n_annotators=2, feature_width=4, mean_duration_s=12)
+    splits = [{"train": ["synth_1", "synth_2"], "test": ["synth_3"]}]
+    (folder / "splits.json").write_text(json.dumps(splits))
+
+
+def _annotated_film(folder: Path) -> None:
+    _film(folder)
+    (folder / "people.csv").write_text("video,annotator,start_s,end_s\nfilm,Ann,0,1\nfilm,Bo,1,2\n")
+
+
+_SMALL = ("network.width=4", "network.heads=1", "network.layers=1", "network.head_width=4", "network.positions=16",
+          "training.epochs=2", "training.checkpoint_every=1", "loss.rank_pairs=8")  # fmt: skip
+_TRAIN = ("train", "{inputs}/data.h5", "--splits={inputs}/splits.json", "--protocol=5fcv", "--workers=1", "--resume",
+          *(f"--set={setting}" for setting in _SMALL))  # fmt: skip
+
+
+def _trained(folder: Path) -> None:
+    _synthetic(folder)
+    scenario = Scenario("", (*_TRAIN, "-o", "{output}/in/run"), (), lambda _: None)
+    ended = run(scenario, inputs=folder, output=folder.parent)
+    assert ended.code == 0, ended.errors
+
+
+RESEARCH = [
+    Scenario(
+        name="prepare",
+        arguments=("prepare", "{inputs}/film.mp4", "-o", "{output}/own.h5", "--annotations={inputs}/people.csv",
+                   "--overwrite", "--fps=4"),
+        about=("data/prepare.py", "data/annotations.py", "cli/prepare.py"),
+        make_inputs=_annotated_film,
+        replaces=("own.h5",),
+        resumes=r"own\.h5\.parts/\w+\.npz",
+    ),
+    Scenario(
+        name="synth",
+        arguments=("synth", "-o", "{output}/synthetic.h5", "--videos=3", "--width=4", "--overwrite"),
+        about=("data/synthetic.py", "cli/synth.py"),
+        make_inputs=lambda _: None,
+        replaces=("synthetic.h5",),
+    ),
+    Scenario(
+        name="check",
+        arguments=("check", "{inputs}/data.h5"),
+        about=("cli/check.py", "data/benchmark.py"),
+        make_inputs=_synthetic,
+        answers=True,
+    ),
+    Scenario(
+        name="train",
+        arguments=(*_TRAIN, "-o", "{output}/run"),
+        about=("training", "data/splits.py", "cli/train.py"),
+        make_inputs=_synthetic,
+        resumes="run/.*",
+    ),
+    Scenario(
+        name="evaluate",
+        arguments=("evaluate", "{inputs}/run", "{inputs}/data.h5", "--json={output}/found.json",
+                   "--html={output}/found.html"),
+        about=("evaluation", "training/checkpoints.py", "cli/evaluate.py"),
+        make_inputs=_trained,
+        replaces=("found.json", "found.html"),
+    ),
+    Scenario(
+        name="benchmark",
+        arguments=("benchmark", "{inputs}/data.h5", "-o", "{output}/bench", "--splits={inputs}/splits.json",
+                   "--methods=length,ridge", "--protocol=last", "--workers=1", "--resume"),
+        about=("evaluation/bench", "cli/benchmark.py"),
+        make_inputs=_synthetic,
+        resumes="bench/.*",
+        measured=r"bench/(costs\.json|tables/.*|.*\.html)",
+    ),
+    Scenario(
+        name="export",
+        arguments=("export", "{inputs}/run/split0.seed0/last.safetensors", "-o", "{output}/model.onnx", "--overwrite"),
+        about=("training", "cli/export.py"),
+        make_inputs=_trained,
+        replaces=("model.onnx",),
+        slow=True,
+    ),
+]  # fmt: skip
+SCENARIOS = {scenario.name: scenario for scenario in (*SUMMARIZE, *RESEARCH)}

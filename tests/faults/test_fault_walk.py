@@ -10,7 +10,7 @@ from scenarios import SCENARIOS, Stage
 from walking import Walk
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", [name for name, scenario in SCENARIOS.items() if not scenario.slow])
 def test_a_fault_at_any_call_does_no_harm(name: str, tmp_path: Path) -> None:
     walk = Walk(Stage(SCENARIOS[name], tmp_path))
     steps = [walk.step(site) for site in walk.own_sites()]

@@ -82,8 +82,11 @@ class Walk:
             yield f"slowness is no failure: {ended.errors.strip()}"
         if ended.code == 1:
             lines = [line for line in ended.errors.splitlines() if line.strip()]
-            if len([line for line in lines if line.startswith(("error: ", "left out: "))]) != 1:
+            told = self._stage.scenario.answers and ended.said
+            if not told and len([line for line in lines if line.startswith(("error: ", "left out: "))]) != 1:
                 yield f"not one line of error: {ended.errors.strip()!r}"
+            if "error: a file:" in ended.errors:
+                yield f"an error that does not say where: {ended.errors.strip()}"
             if "should not have" in ended.errors or "Traceback" in ended.errors:
                 yield f"an error that is nobody's: {ended.errors.strip()}"
 
@@ -116,14 +119,14 @@ class Walk:
             yield "the next run gives another result"
 
 
-def _happening(site: Site, name: FaultName) -> Callable[[], None]:
-    def happen() -> None:
+def _happening(site: Site, name: FaultName) -> Callable[[str | None], None]:
+    def happen(path: str | None) -> None:
         if name == "slow":
             time.sleep(SLOW_S)
         elif name == "no memory":
             raise MemoryError
         else:
-            raise natural_error(site.kind, site.call)
+            raise natural_error(site.kind, site.call, path)
 
     return happen
 
