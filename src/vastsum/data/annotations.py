@@ -163,6 +163,8 @@ def _read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(path, f"line {line}: is not UTF-8 text", "save it as 'CSV UTF-8'") from None
+    if not text.strip():  # of spaces that bytes do not know
+        raise DataError(path, "is empty", _TABLE_REMEDY)
     if "\0" in text:
         raise DataError(path, "is not a text file", "save it as 'CSV UTF-8'")
     return text

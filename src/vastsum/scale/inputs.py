@@ -54,7 +54,7 @@ def _items_of(named: str) -> Sequence[Item]:
         is_folder = False
     if not is_folder:
         return [Item(named, _stem(named))]
-    return [Item(str(video), video.relative_to(path).with_suffix("").as_posix()) for video in videos_in(path)]
+    return [Item(str(video), _after(PurePosixPath(video.relative_to(path)))) for video in videos_in(path)]
 
 
 def _below(url: str) -> list[Item]:
@@ -63,7 +63,7 @@ def _below(url: str) -> list[Item]:
     if not found:
         raise ConfigError(url, "holds no videos", "name the files themselves, or list them in a manifest")
     return [
-        Item(video, PurePosixPath(video.removeprefix(base)).with_suffix("").as_posix())
+        Item(video, _after(PurePosixPath(video.removeprefix(base))))
         if video.startswith(base)
         else Item(video, _stem(video))
         for video in found
@@ -146,7 +146,7 @@ def _name(where: str, source: str, asked: object) -> str:
         return asked
     if is_url(source) or not _stays_below(source):
         return _stem(source)
-    return PurePosixPath(source).with_suffix("").as_posix()
+    return _after(PurePosixPath(source))
 
 
 def _stays_below(path: str) -> bool:
@@ -155,5 +155,9 @@ def _stays_below(path: str) -> bool:
 
 
 def _stem(source: str) -> str:
-    stem = PurePosixPath(base_name(source)).stem
-    return stem if stem not in ("", "..") else "video"
+    return _after(PurePosixPath(base_name(source) or "video"))
+
+
+def _after(video: PurePosixPath) -> str:
+    """The video's path without its ending. One called "...mp4" must not lead to the folder above."""
+    return (video.with_name("video") if video.stem == ".." else video.with_suffix("")).as_posix()
