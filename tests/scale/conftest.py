@@ -47,6 +47,7 @@ def cluster() -> Iterator[None]:
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(Path(__file__).parent)}
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'vastsum[scale]'")
     ray.init(
+        address="local",
         num_cpus=2,
         include_dashboard=False,
         object_store_memory=100 * 2**20,

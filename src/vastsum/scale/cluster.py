@@ -150,7 +150,7 @@ def _connect(ray: Any, address: str | None, n_workers: int | None) -> None:
         raise ConfigError("--address", f"needs more of Ray ({error})", 'run: pip install "ray[client]"') from error
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         problem = f"no Ray cluster answers at {address} ({str(error).splitlines()[0]})"
-        raise ConfigError("--address", problem, "start one with 'ray start --head', or leave it out") from error
+        raise ConfigError("--address", problem, "check the address, and RAY_AUTH_TOKEN if it asks for one") from error
 
 
 def _fitting(resources: dict[str, float], cpus: float, gpus: float) -> int:
