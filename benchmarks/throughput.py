@@ -1,10 +1,10 @@
-"""What an hour of video costs when many are summarised, by the length of each: CPU time, memory, bytes.
+"""What an hour of video costs when many are summarised, by the length of each: CPU time and bytes.
 
     python benchmarks/throughput.py FOLDER [--minutes 16]
 
 The same minutes of 720p30 video come as many short files and as few long ones; each set is summarised by
 `vastsum summarize SET -o …` in full and with `--fast`. CPU time is of all processes, start and loading of models
-included; on a shared machine it says more than wall-clock time. Memory is of the largest process so far.
+included; on a shared machine it says more than wall-clock time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def row(name: str, videos: Path, out: Path, hours: float, *options: str) -> str:
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     return (
         f"{name:14} {wall_s / hours:8.0f} {cpu_s / hours:8.0f} {3600 * hours / cpu_s:8.1f} "
-        f"{after.ru_maxrss / 1024:8.0f} {written / hours / 2**20:8.0f}"
+        f"{written / hours / 2**20:8.0f}"
     )
 
 
@@ -53,7 +53,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     hours = arguments.minutes / 60
-    print(f"{'an hour of it:':14} {'wall s':>8} {'CPU s':>8} {'x real':>8} {'peak MB':>8} {'MB out':>8}")
+    print(f"{'an hour of it:':14} {'wall s':>8} {'CPU s':>8} {'x real':>8} {'MB out':>8}")
     for options in ([], ["--fast"]):
         minutes = 1
         while minutes <= arguments.minutes:
