@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +55,8 @@ class RayCrew:
         self._ray = _import_ray()
         self._owns_connection = not self._ray.is_initialized()
         if self._owns_connection:
-            _connect(self._ray, address, n_workers)
+            with _keeping_signals():
+                _connect(self._ray, address, n_workers)
         try:
             wanted = n_workers or _fitting(self._ray.cluster_resources(), cpus, gpus)
             self._actor_class = self._ray.remote(_Actor).options(num_cpus=cpus, num_gpus=gpus)
@@ -131,6 +136,15 @@ def _import_ray() -> Any:
     except ImportError as error:
         raise MissingExtraError("ray", "scale") from error
     return ray
+
+
+@contextmanager
+def _keeping_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself, and would print a dump of its stack; the command has its own way to end."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread() and before is not None:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _connect(ray: Any, address: str | None, n_workers: int | None) -> None:
