@@ -39,7 +39,7 @@ def test_a_video_has_one_prediction_wherever_it_is_made(tvsum: Dataset) -> None:
     scorer = trainer.method.scorer(trainer.network(), "tvsum")
     first, second = (scorer.predict(video.features, video.segments).mean for _ in range(2))
     np.testing.assert_array_equal(first, second)
-    np.testing.assert_allclose(first, trainer.importance([video])[0], atol=1e-6)
+    np.testing.assert_allclose(first, trainer.importance([[video]])[0][0], atol=1e-6)
     assert np.ptp(first) > 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,13 +41,18 @@ class Member:
     seed: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Row:
-    """A video in a pass: whose it is, which of that member's videos, and its share in the member's loss."""
+    """A video in a pass: whose it is, which of that member's, and its share in the member's loss."""
 
     member: int
-    video: int
+    number: int
+    video: BenchmarkVideo
     share: float
+
+    @property
+    def n_picks(self) -> int:
+        return len(self.video.segments.picks)
 
 
 class Trainer:
@@ -107,13 +112,18 @@ class Trainer:
         return [log | {"learning_rate": learning_rate} for log in logs]
 
     @torch.no_grad()
-    def importance(self, videos: Sequence[BenchmarkVideo]) -> list[FloatArray]:
-        """One video for each member, scored by that member's evaluated weights."""
+    def importance(self, videos: Sequence[Sequence[BenchmarkVideo]]) -> list[list[FloatArray]]:
+        """The videos of each member, scored by that member's evaluated weights."""
         self.skeleton.eval()
-        batch = self._batch(videos)
-        output = self._forward(self.evaluated, batch, np.zeros((len(videos), 1), np.int32))
-        scores = self.method.importance(output, batch).double().cpu().numpy()
-        return [score[: len(video.segments.picks)] for score, video in zip(scores, videos, strict=True)]
+        rows = [[_Row(member, *given, 0.0) for given in enumerate(own)] for member, own in enumerate(videos)]
+        scores: list[list[FloatArray]] = [[np.zeros(0)] * len(own) for own in videos]
+        for together in self._passes(rows):
+            batch = self._batch(together)
+            keys = np.zeros((len(self.members), len(together) // len(self.members)), np.int32)
+            scored = self.method.importance(self._forward(self.evaluated, batch, keys), batch).double().cpu().numpy()
+            for row, score in zip(together, scored, strict=True):
+                scores[row.member][row.number] = score[: row.n_picks]
+        return scores
 
     def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int) -> dict[str, FloatArray]:
         """One optimiser step of every phase; the sums (K,) of each loss term over the members' videos."""
@@ -131,7 +141,7 @@ class Trainer:
 
     def _accumulate(self, rows: Sequence[_Row], moment: Moment, sums: dict[str, FloatArray]) -> None:
         keys = np.array([rng.integers(2**31) for rng in moment.rngs], np.int32).reshape(len(self.members), -1)
-        batch = self._batch([self.members[row.member].videos[row.video] for row in rows])
+        batch = self._batch(rows)
         terms = self.method.losses(self._forward(self.weights, batch, keys), batch, moment)
         shares = torch.tensor([row.share for row in rows], device=self.device)
         # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
@@ -162,43 +172,42 @@ class Trainer:
         return torch.utils._pytree.tree_map(lambda tensor: tensor.flatten(0, 1), output)
 
     def _steps(self, epoch: int) -> Iterator[list[list[_Row]]]:
-        """Each step in passes of a few videos of every member. Within a step videos go by length, so that those padded
-        together are alike; a member with fewer videos in the last step fills up with one that has no share."""
+        """Each step in passes of a few videos of every member."""
         size = self.recipe.batch_size
         orders = [_order(member, epoch) for member in self.members]
         for first in range(0, max(map(len, orders)), size):
-            ranked = [self._ranked(n, order[first : first + size]) for n, order in enumerate(orders)]
-            longest = max(map(len, ranked))
-            for rows in ranked:
-                rows += [_Row(rows[0].member, rows[-1].video, 0.0)] * (longest - len(rows))
-            yield [[row for rows in ranked for row in rows[part]] for part in self._parts(ranked)]
+            numbers = [order[first : first + size].tolist() for order in orders]
+            yield list(
+                self._passes(
+                    [
+                        [_Row(n, number, self.members[n].videos[number], 1.0 / len(own)) for number in own]
+                        for n, own in enumerate(numbers)
+                    ]
+                )
+            )
 
-    def _parts(self, ranked: Sequence[Sequence[_Row]]) -> Iterator[slice]:
-        """Which ranks go into a pass together, longest first: as many as the device takes well."""
-        start, end = 0, len(ranked[0])
-        while start < end:
-            n_picks = max(self._n_picks(rows[start]) for rows in ranked)
-            on_gpu = GPU_PICKS // (n_picks * len(ranked))
+    def _passes(self, rows: Sequence[Sequence[_Row]]) -> Iterator[list[_Row]]:
+        """Passes through the network, B videos of each member, one member after another. Longest go first, so that
+        videos padded together are alike; a member with fewer of them fills up with one that has no share."""
+        ranked = [sorted(own, key=lambda row: -row.n_picks) for own in rows]
+        most = max(map(len, ranked))
+        for own in ranked:
+            own += [replace(own[-1], share=0.0)] * (most - len(own))
+        start = 0
+        while start < most:
+            on_gpu = GPU_PICKS // (len(ranked) * max(own[start].n_picks for own in ranked))
             at_once = max(1, on_gpu if self.device != "cpu" else self.recipe.videos_at_once)
-            yield slice(start, start + at_once)
+            yield [row for own in ranked for row in own[start : start + at_once]]
             start += at_once
 
-    def _n_picks(self, row: _Row) -> int:
-        return len(self.members[row.member].videos[row.video].segments.picks)
-
-    def _ranked(self, member: int, order: np.ndarray) -> list[_Row]:
-        videos = self.members[member].videos
-        by_length = sorted(order.tolist(), key=lambda video: -len(videos[video].segments.picks))
-        return [_Row(member, video, 1.0 / len(order)) for video in by_length]
-
     def _rng(self, row: _Row, epoch: int) -> np.random.Generator:
-        return np.random.default_rng([self.members[row.member].seed, epoch, row.video])
+        return np.random.default_rng([self.members[row.member].seed, epoch, row.number])
 
-    def _batch(self, videos: Sequence[BenchmarkVideo]) -> Batch:
-        if any(id(video) not in self._videos for video in videos):
-            self._stock(videos)
+    def _batch(self, rows: Sequence[_Row]) -> Batch:
+        if any(id(row.video) not in self._videos for row in rows):
+            self._stock([row.video for row in rows])
         places = {key: place for place, key in enumerate(self._videos)}
-        return self._shelf.batch([places[id(video)] for video in videos])
+        return self._shelf.batch([places[id(row.video)] for row in rows])
 
     def _stock(self, videos: Sequence[BenchmarkVideo]) -> None:
         self._videos |= {id(video): video for video in videos}

@@ -82,15 +82,11 @@ def train_together(
 
 
 def _watched_tau(trainer: Trainer, assignments: Sequence[Assignment], judge: Judge) -> FloatArray:
-    """Mean τ (K,) of each member on its watched videos, scored one of every member at a time."""
-    predicted: list[tuple[FloatArray, BenchmarkVideo]] = []
-    owners: list[int] = []
-    for turn in range(max(len(assignment.watched) for assignment in assignments)):
-        videos = [assignment.watched[min(turn, len(assignment.watched) - 1)] for assignment in assignments]
-        for owner, (scores, video) in enumerate(zip(trainer.importance(videos), videos, strict=True)):
-            if turn < len(assignments[owner].watched):
-                predicted.append((scores, video))
-                owners.append(owner)
+    """Mean τ (K,) of each member on its watched videos."""
+    watched = [assignment.watched for assignment in assignments]
+    scores = trainer.importance(watched)
+    predicted = [pair for own, videos in zip(scores, watched, strict=True) for pair in zip(own, videos, strict=True)]
+    owners = np.repeat(np.arange(len(watched)), [len(videos) for videos in watched])
     taus = np.array([tau for tau, _ in judge(predicted)])
     return np.bincount(owners, taus) / np.bincount(owners)
 
