@@ -57,7 +57,12 @@ def load_splits(dataset: Dataset, path: Path | None = None) -> Splits:
 
 def standard_splits(kind: str) -> list[Split]:
     """The five splits that every paper in this field uses."""
-    text = resources.files("vastsum.data").joinpath("standard_splits", f"{kind}.json").read_text(encoding="utf-8")
+    file = resources.files("vastsum.data").joinpath("standard_splits", f"{kind}.json")
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        problem = f"this part of the program cannot be read ({error.strerror})"
+        raise DataError(f"vastsum/data/standard_splits/{kind}.json", problem, "reinstall vastsum") from error
     return [Split(tuple(split["train"]), tuple(split["test"])) for split in json.loads(text)]
 
 
