@@ -38,8 +38,8 @@ class Scenario:
 
     `about` are the parts of the program whose calls are its own to walk, so that each is walked in one scenario only.
     `resumes` names what may stay after a failure for the next run to go on with, `measured` the files that hold times
-    and so are never the same twice. `answers` says that a failure may be told as the command's answer. `slow` ones are
-    walked by the script only.
+    and so are never the same twice. In `pictures` another frame may stand in for one that cannot be decoded. `answers`
+    says that a failure may be told as the command's answer. `slow` ones are walked by the script only.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Scenario:
     replaces: tuple[str, ...] = ()
     resumes: str = "(?!)"  # nothing
     measured: str = "(?!)"
+    pictures: str = r".*\.(png|html)"
     answers: bool = False
     slow: bool = False
 

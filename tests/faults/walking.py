@@ -16,7 +16,7 @@ from injection import Site, counted, fault, natural_error
 from scenarios import EARLIER_DIGEST, Ended, Files, Stage
 
 FaultName = Literal["error", "no memory", "slow"]
-Outcome = Literal["same result", "result with a note", "clear error"]
+Outcome = Literal["same result", "result with a note", "result with another picture", "clear error"]
 SLOW_S = 0.05
 OFTEN = 10  # calls; of such a site the middle one is of interest too
 
@@ -73,7 +73,9 @@ class Walk:
     def _outcome(self, ended: Ended, left: Files) -> Outcome:
         if ended.code != 0:
             return "clear error"
-        return "same result" if left == self._clean_files else "result with a note"
+        if left == self._clean_files:
+            return "same result"
+        return "result with a note" if "note:" in ended.errors else "result with another picture"
 
     def _wrong_ending(self, ended: Ended, name: FaultName) -> Iterator[str]:
         if ended.code not in (0, 1):
@@ -91,12 +93,16 @@ class Walk:
                 yield f"an error that is nobody's: {ended.errors.strip()}"
 
     def _wrong_files(self, left: Files, ended: Ended) -> Iterator[str]:
-        resumes = re.compile(self._stage.scenario.resumes)
+        scenario = self._stage.scenario
+        resumes = re.compile(scenario.resumes)
+        may_differ = scenario.pictures if ended.code == 0 else scenario.resumes
+        if "note:" in ended.errors:
+            may_differ = ".*"
         for name, digest in left.items():
             whole = self._clean_files.get(name)
             if name.endswith(".part") or (whole is None and not resumes.fullmatch(name)):
                 yield f"{name} is left behind"
-            elif whole is not None and digest not in (whole, EARLIER_DIGEST) and "note:" not in ended.errors:
+            elif digest not in (whole, EARLIER_DIGEST) and whole is not None and not re.fullmatch(may_differ, name):
                 yield f"{name} differs from what it should be, and nothing was said"
         if ended.code == 0 and "note:" not in ended.errors and left != self._clean_files:
             missing = sorted(name for name in self._clean_files if left.get(name) in (None, EARLIER_DIGEST))
