@@ -2,15 +2,16 @@
 
     python benchmarks/scale.py FOLDER [--videos 200] [--workers 2] [--rounds 2] [--kill-every 10] [--kill-for 60]
 
-Videos are generated in FOLDER/videos and kept. First each engine summarises all of them, alternating, `--rounds` times;
-every result must be the same, byte for byte. Then Ray does so once more while a worker that is in the middle of a video
-is killed (SIGKILL) every `--kill-every` seconds: all results must be there, the same again, and none written twice.
-Times are of the whole command, start included; they are printed and never judged.
+Videos are generated in FOLDER/videos and kept. After a look at how fast tasks can be handed out, each engine summarises
+all of them, alternating, `--rounds` times; every result must be the same, byte for byte. Then Ray does so once more while
+a worker that is in the middle of a video is killed (SIGKILL) every `--kill-every` seconds: all results must be there, the
+same again, and none written twice. Times are of the whole command, start included; they are printed and never judged.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -23,12 +24,17 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import av
 import numpy as np
+
+from vastsum.scale.cluster import RayCrew
+from vastsum.scale.crew import Attempt, Crew, Do, share_out
+from vastsum.scale.local import LocalCrew
 
 WIDTH, HEIGHT, FPS, AUDIO_RATE = 320, 180, 25, 48_000
 
@@ -181,6 +187,24 @@ def check(out: Path, expected: dict[str, bytes], n_videos: int) -> list[str]:
     return wrong
 
 
+def nothing(attempt: Attempt[int]) -> int:
+    return attempt.task
+
+
+def start_nothing() -> Do:
+    return nothing
+
+
+def handed_out_a_second(crew: Crew, n_tasks: int = 2000) -> float:
+    """Tasks that take no time: all that is left is handing them out. The first few wait for workers to start."""
+    with contextlib.closing(crew):
+        done = share_out(range(n_tasks), crew)
+        for _ in range(10):
+            next(done)
+        start_s = time.perf_counter()
+        return sum(1 for _ in done) / (time.perf_counter() - start_s)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where videos are made and kept")
@@ -193,6 +217,10 @@ def main() -> None:
     arguments = parser.parse_args()
     videos, out = arguments.folder / "videos", arguments.folder / "results"
     make_videos(videos, arguments.videos, arguments.seconds)
+
+    for name, crew_of in (("local", partial(LocalCrew, threads=1)), ("ray", RayCrew)):
+        rate = handed_out_a_second(crew_of(start_nothing, n_workers=arguments.workers))
+        print(f"{name:6} hands out {rate:.0f} tasks a second that take no time", flush=True)
 
     expected: dict[str, bytes] = {}
     runs: dict[str, list[Run]] = {"local": [], "ray": []}

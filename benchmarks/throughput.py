@@ -41,8 +41,7 @@ def row(name: str, videos: Path, out: Path, hours: float, *options: str) -> str:
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     written = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
     return (
-        f"{name:14} {wall_s / hours:8.0f} {cpu_s / hours:8.0f} {3600 * hours / cpu_s:8.1f} "
-        f"{written / hours / 2**20:8.0f}"
+        f"{name:14} {wall_s / hours:8.0f} {cpu_s / hours:8.0f} {3600 * hours / cpu_s:8.1f} {written / hours / 1e6:8.0f}"
     )
 
 
