@@ -3,9 +3,9 @@
     python benchmarks/scale.py FOLDER [--videos 200] [--workers 2] [--rounds 2] [--kill-every 10] [--kill-for 60]
 
 Videos are generated in FOLDER/videos and kept. After a look at how fast tasks can be handed out, each engine summarises
-all of them, alternating, `--rounds` times; every result must be the same, byte for byte. Then Ray does so once more while
-a worker that is in the middle of a video is killed (SIGKILL) every `--kill-every` seconds: all results must be there, the
-same again, and none written twice. Times are of the whole command, start included; they are printed and never judged.
+all of them, alternating, `--rounds` times; every result must be the same, byte for byte. Then Ray does so once more
+while a worker that is in the middle of a video is killed (SIGKILL) every `--kill-every` seconds: all results must be
+there, the same again, and none written twice. Times are of the whole command, start included, and never judged.
 """
 
 from __future__ import annotations
