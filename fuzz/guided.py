@@ -16,6 +16,7 @@ from fuzz.mutation import MAX_BYTES
 
 _ROOT = Path(__file__).parents[1]
 _DONE = re.compile(r"Done (\d+) runs")
+_PROBLEM = re.compile(r"(?:Uncaught Python exception: ===\n|ERROR: )(.*)")
 _COUNT = re.compile(r"^#(\d+)\s", re.MULTILINE)
 
 
@@ -32,8 +33,9 @@ def fuzz_guided(name: str, *, max_inputs: int, seconds: float, seed: int, keep: 
         said = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, errors="replace").stderr
     counts = _DONE.findall(said) or _COUNT.findall(said) or ["0"]
     report.n_inputs, report.seconds = int(counts[-1]), time.monotonic() - started
-    last = [line for line in said.splitlines() if "Error" in line or "ERROR" in line][:1] or said.splitlines()[-1:]
-    report.findings = {path: " ".join(last) for path in set(keep.glob(f"{name}.atheris-*")) - before}
+    problem = _PROBLEM.search(said)
+    reason = problem[1] if problem else said.strip().splitlines()[-1]
+    report.findings = dict.fromkeys(set(keep.glob(f"{name}.atheris-*")) - before, reason)
     return report
 
 

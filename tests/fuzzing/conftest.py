@@ -1,0 +1,8 @@
+"""The targets are those of scripts/fuzz.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
