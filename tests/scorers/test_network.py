@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy import ndimage
 from torch.nn import functional as F
 
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.head import LOG_VARIANCE_RANGE
+from vastsum.scorers.vastsum.linear import Smoothing
 from vastsum.scorers.vastsum.network import LearnedPositions, SegmentLayer, VastsumNetwork, pool_segments
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.types import Segments
@@ -26,12 +28,20 @@ SMALL = NetworkConfig(
     head_width=5,
     positions=20,
 )
-ADD_ONS = {"plain": {}, "gated": {"gated_residual": True}, "cnn": {"cnn_attention": True}}
+ADD_ONS = {
+    "plain": {},
+    "gated": {"gated_residual": True},
+    "cnn": {"cnn_attention": True},
+    "beyond the paper": {"linear_share": 0.5, "smoothing": 2.0},
+}
 
 
 def network(**changes: object) -> VastsumNetwork:
     torch.manual_seed(0)
-    return VastsumNetwork(NetworkConfig(**{**vars(SMALL), **changes})).double().eval()
+    net = VastsumNetwork(NetworkConfig(**{**vars(SMALL), **changes})).double().eval()
+    if net.linear is not None:
+        net.linear.weight.normal_()
+    return net
 
 
 def video(n_picks: int, segment_ids: list[int], seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -181,16 +191,35 @@ def test_uncertainty_is_observation_variance_plus_the_spread_of_the_head() -> No
 
 def test_binary_uncertainty_comes_from_the_posterior_alone() -> None:
     net = network()
-    h = net.trunk(*video(6, [0, 0, 0, 1, 1, 1]))
-    p, std = net.head.predict(h, "bernoulli", net.link)
+    given = (*video(6, [0, 0, 0, 1, 1, 1]), 2, "bernoulli")
+    p, std = net.predict(*given)
     with torch.no_grad():
         net.head.log_v.bias += 3.0
-        _, same = net.head.predict(h, "bernoulli", net.link)
+        _, same = net.predict(*given)
         net.head.latent_log_variance.bias -= 20.0
-        _, smaller = net.head.predict(h, "bernoulli", net.link)
+        _, smaller = net.predict(*given)
     assert ((p > 0) & (p < 1)).all()
     assert torch.equal(std, same)
     assert (smaller < std).all()
+
+
+def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_a_smoothed_ridge() -> None:
+    net = network(linear_share=0.25, smoothing=2.0)
+    features, ids, mask = video(40, [t // 5 for t in range(40)])
+    assert net.linear is not None
+    raw = net.head(net.trunk(features, ids, mask)).mu[0].detach().numpy()
+    linear = (features @ net.linear.weight + net.linear.bias)[0].numpy()
+    inside = slice(16, -16)  # away from the ends, where there is nothing beyond to smooth with
+    expected = 0.75 * ndimage.gaussian_filter1d(raw, 2.0) + 0.25 * ndimage.gaussian_filter1d(linear, 4.0)
+    np.testing.assert_allclose(net(features, ids, mask).mu[0].detach().numpy()[inside], expected[inside], atol=1e-6)
+    assert "linear.weight" not in dict(net.named_parameters())  # gradients never touch it
+
+
+def test_smoothing_leaves_a_constant_as_it_is_to_the_very_ends() -> None:
+    mask = torch.ones(2, 9, dtype=torch.bool)
+    mask[1, 4:] = False
+    smoothed = Smoothing(2.0)(torch.full((2, 9), 3.0), mask)
+    assert torch.allclose(smoothed[mask], torch.tensor(3.0))
 
 
 def test_scorer_gives_one_mean_and_deviation_a_pick_and_restores_the_mode() -> None:

@@ -45,6 +45,12 @@ class LearnedMethod(ABC):
     def build(self, feature_width: int) -> nn.Module:
         """A network with fresh weights, drawn from torch's global generator."""
 
+    def start(  # noqa: B027 (most methods have nothing to set)
+        self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]
+    ) -> None:
+        """Set what is known of a fresh network before training: from features (T, D), annotations (U, T) and kind of
+        each training video."""
+
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         """What the network's forward is called with; tensors have the video as their first dimension."""
         return batch.features, batch.segment_ids, batch.mask

@@ -26,8 +26,7 @@ class _Deployed(nn.Module):
 
     def forward(self, features: Tensor, segment_ids: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
         mask = torch.ones_like(segment_ids, dtype=torch.bool)
-        h = self.network.trunk(features, segment_ids, mask, segments.shape[1])
-        return self.network.head.predict(h, self.likelihood, self.network.link)
+        return self.network.predict(features, segment_ids, mask, segments.shape[1], self.likelihood)
 
 
 def export_onnx(network: VastsumNetwork, likelihood: Likelihood, destination: Path, card: Mapping[str, Any]) -> None:

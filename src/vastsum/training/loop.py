@@ -65,7 +65,7 @@ class Trainer:
         self._videos: dict[int, BenchmarkVideo] = {}  # on the shelf, by identity: names may repeat over several files
         self._stock([video for member in members for video in member.videos])
         width = members[0].videos[0].features.shape[1]
-        networks = [_build(method, width, member.seed).to(device) for member in members]
+        networks = [_build(method, width, member).to(device) for member in members]
         self.skeleton = networks[0]  # the program; its own weights are never read
         self._noise = noise_layers(self.skeleton)
         self.weights, self.buffers = stack_module_state(networks)  # (K, …) each
@@ -268,11 +268,13 @@ def _order(member: Member, epoch: int) -> IntArray:
     return by_length[np.random.default_rng([epoch, n_videos]).permutation(n_videos)]
 
 
-def _build(method: LearnedMethod, feature_width: int, seed: int) -> nn.Module:
+def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Module:
     """Fresh weights, drawn from torch's global generator without a trace left behind."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return method.build(feature_width)
+        torch.manual_seed(member.seed)
+        network = method.build(feature_width)
+    method.start(network, [(video.features, video.annotations, video.kind) for video in member.videos])
+    return network
 
 
 @torch.no_grad()

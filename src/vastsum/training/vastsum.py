@@ -6,6 +6,7 @@ the scorers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum import losses
 from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
@@ -23,7 +25,10 @@ from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.training.config import Config
 from vastsum.training.solving import solve
-from vastsum.types import Kind
+from vastsum.types import FloatArray, Kind
+
+LINEAR_PENALTY = 100.0  # λ of the linear path
+FEWEST = 0.05  # share of people below which a logit would run away
 
 
 class VastsumMethod(LearnedMethod):
@@ -33,6 +38,23 @@ class VastsumMethod(LearnedMethod):
 
     def build(self, feature_width: int) -> VastsumNetwork:
         return VastsumNetwork(self.config.with_settings({"network.feature_width": feature_width}, "data").network)
+
+    def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
+        """The linear path is a ridge on what μ should be: the mean score, or the logit of how many took the frame."""
+        linear = cast(VastsumNetwork, network).linear
+        if linear is None:
+            return
+        wanted = [(features, self._wanted(annotations, kind)[None]) for features, annotations, kind in videos]
+        ridge = RidgeScorer.fit(wanted, penalty=LINEAR_PENALTY)
+        linear.weight.copy_(torch.from_numpy(ridge.weights))
+        linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
+
+    def _wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
+        mean = annotations.mean(axis=0)
+        if kind == "tvsum":
+            return mean
+        share = np.clip(mean, FEWEST, 1 - FEWEST)
+        return self.link.offset + self.link.temperature * np.log(share / (1 - share))
 
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         return batch.features, batch.segment_ids, batch.mask, batch.n_segments

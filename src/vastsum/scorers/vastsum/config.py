@@ -24,6 +24,9 @@ class NetworkConfig:
     offset: float = 0.0  # the importance at which a summary takes a frame as often as not: p = σ((μ − offset) / T_s)
     dropout: float = 0.5
     input_dropout: float = 0.8
+    linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
+    linear_smoothing: float = 4.0  # of the linear path over time, in picks
+    smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
     gated_residual: bool = False  # ablation: + gated residual modules
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
@@ -31,7 +34,16 @@ class NetworkConfig:
         _require(
             "network", self, positive=("feature_width", "width", "heads", "latent_width", "head_width", "temperature")
         )
-        _require("network", self, not_negative=("layers", "conv_layers", "dropout", "input_dropout"))
+        not_negative = (
+            "layers",
+            "conv_layers",
+            "dropout",
+            "input_dropout",
+            "linear_share",
+            "linear_smoothing",
+            "smoothing",
+        )
+        _require("network", self, not_negative=not_negative)
         if self.width % self.heads:
             raise ConfigError(
                 "network.width", f"{self.width} is not a multiple of {self.heads} heads", "change one of them"
@@ -40,6 +52,8 @@ class NetworkConfig:
             raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
         if self.positions < 2:
             raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
+        if self.linear_share > 1:
+            raise ConfigError("network.linear_share", f"{self.linear_share} is more than all", "use 0 to 1")
         for name in ("dropout", "input_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")

@@ -71,11 +71,11 @@ class VariationalHead(nn.Module):
         return self.mu(hidden).squeeze(-1), self.log_v(hidden).squeeze(-1).clamp(*LOG_VARIANCE_RANGE)  # (B, T) each
 
     def predict(self, h: Tensor, likelihood: Likelihood, link: Link) -> tuple[Tensor, Tensor]:
-        """Importance and its standard deviation (B, T) from one pass of the trunk.
+        """μ at the posterior mean and the standard deviation of the importance (B, T), from one pass of the trunk.
 
-        The mean is the decoding signal at the posterior mean: μ for scores, p for binary summaries. The
-        variance is the spread of that signal under the latent posterior, read at a fixed set of its points, plus the
-        observation variance v where there is one: binary supervision never trains v.
+        The variance is the spread of the decoding signal (μ for scores, p for binary summaries) under the posterior,
+        read at a fixed set of its points, plus the observation variance v where there is one: binary supervision never
+        trains v.
         """
         mean, log_variance = self.posterior(h)
         spread = torch.exp(0.5 * log_variance)
@@ -88,7 +88,7 @@ class VariationalHead(nn.Module):
         variance = total / len(self.draws)
         if likelihood == "gaussian":
             variance = variance + torch.exp(log_v)
-        return signal, torch.sqrt(variance)
+        return mu, torch.sqrt(variance)
 
 
 def _antithetic_draws(n: int, width: int) -> Tensor:

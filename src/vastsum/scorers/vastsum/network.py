@@ -16,6 +16,8 @@ from vastsum.scorers.noise import Dropout
 from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
+from vastsum.scorers.vastsum.likelihood import Likelihood
+from vastsum.scorers.vastsum.linear import LinearPath, Smoothing
 
 
 class VastsumNetwork(nn.Module):
@@ -34,10 +36,28 @@ class VastsumNetwork(nn.Module):
         self.cnn_attention = CnnAttention() if config.cnn_attention else None
         self.gated_residual = GatedResidual(d, config.dropout) if config.gated_residual else None
         self.head = VariationalHead(d, config.latent_width, config.head_width, config.dropout)
+        self.linear = LinearPath(config.feature_width, config.linear_smoothing) if config.linear_share else None
+        self.smooth = Smoothing(config.smoothing) if config.smoothing else None
 
     def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> HeadOutput:
         """features (B, T, D), segment_ids (B, T), mask (B, T) → parameters of the importance of each pick."""
-        return self.head(self.trunk(features, segment_ids, mask, n_segments))
+        output: HeadOutput = self.head(self.trunk(features, segment_ids, mask, n_segments))
+        return output if self.training else output._replace(mu=self.scored(output.mu, features, mask))
+
+    def predict(
+        self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int, likelihood: Likelihood
+    ) -> tuple[Tensor, Tensor]:
+        """Importance and its standard deviation (B, T)."""
+        mu, std = self.head.predict(self.trunk(features, segment_ids, mask, n_segments), likelihood, self.link)
+        return self.link.signal(self.scored(mu, features, mask), likelihood), std
+
+    def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+        """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
+        if self.smooth is not None:
+            mu = self.smooth(mu, mask)
+        if self.linear is not None:
+            mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
+        return mu
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:
         """Everything before the head: refined frame tokens Ĥ (B, T, d)."""

@@ -24,7 +24,6 @@ class VastsumScorer:
         x = torch.as_tensor(features, dtype=torch.float32, device=device)[None]  # (1, T, D)
         ids = torch.as_tensor(segments.ids, device=device)[None]
         mask = torch.ones_like(ids, dtype=torch.bool)
-        h = network.trunk(x, ids, mask, len(segments))
-        mean, std = network.head.predict(h, self.likelihood, network.link)
+        mean, std = network.predict(x, ids, mask, len(segments), self.likelihood)
         network.train(was_training)
         return Prediction(mean[0].double().cpu().numpy(), std[0].double().cpu().numpy())
