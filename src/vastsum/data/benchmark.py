@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from vastsum.data.global_heaps import has_endless_heap
 from vastsum.data.scores_tsv import read_scores_tsv
 from vastsum.errors import DataError, MissingExtraError
 from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Segments
@@ -163,6 +164,8 @@ def _open(path: Path) -> h5py.File:
     if path.is_dir():
         raise DataError(path, "is a folder", "give the path of a benchmark .h5 file")
     try:
+        if has_endless_heap(path):
+            raise DataError(path, "is damaged: its texts cannot be read", "download or make the file again")
         return h5py.File(path, "r")
     except OSError as error:
         reason = (
