@@ -6,6 +6,7 @@ import contextlib
 import os
 import socket
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,7 @@ from vastsum.scale.inputs import Item
 from vastsum.scale.outcome import Ledger, Outcome
 from vastsum.scale.places import Place, at_hand, sweep
 from vastsum.summarizer import Summarizer
+from vastsum.summary import Summary
 from vastsum.video import probe
 
 
@@ -65,54 +67,71 @@ class Worker:
     def __call__(self, attempt: Attempt[Item]) -> Outcome:
         item = attempt.task
         earlier = self._ledger.read(item.name)
-        ours = earlier is not None and earlier.source == item.source
-        if earlier is not None and ours and earlier.status == "done":
+        if earlier is not None and earlier.source != item.source:
+            earlier = None  # another video's; its files are not ours to replace
+        if earlier is not None and earlier.status == "done":
             return earlier
-        began = Outcome(
-            item.source, item.name, "started", attempt.number, datetime.now(UTC).isoformat(timespec="seconds"),
-            worker=f"{socket.gethostname()}:{os.getpid()}",
-        )  # fmt: skip
-        may_replace = self._overwrite or (earlier is not None and ours and earlier.claimed)
-        clock = _Clock()
+        clock, begun = _Clock(), _begun(attempt)
         with at_hand(item.source) as video:
-            fetch_s = clock.lap_s()
-            probe(video)  # what is no video needs no place for its results
-            name = PurePosixPath(item.name)
-            targets = targets_of(
-                video, Path(name.parent), self._settings.formats, copy=self._settings.copy, stem=name.name
+            begun = replace(begun, fetch_s=clock.lap_s(), bytes_in=_size(video))
+            targets = self._targets(item, video)
+            self._claim(
+                begun, targets.values(), may_replace=self._overwrite or (earlier is not None and earlier.claimed)
             )
-            for target in targets.values():
-                self._place.check(target.as_posix(), replace=may_replace)
-            self._ledger.record(began)
             summary = self._summarizer.summarize(video, self._settings.budget)
-            watch_s = clock.lap_s()
-            with self._place.staged() as folder:
-                own = {format: folder / target for format, target in targets.items()}
-                notes = list(summary.timeline.warnings if summary.timeline else ())
-                notes += write_all(
-                    summary, own, copy=self._settings.copy, fast=self._settings.fast, threads=self._threads
-                )
-                bytes_out = sum(path.stat().st_size for path in own.values())
-            bytes_in = video.stat().st_size
+            begun = replace(begun, watch_s=clock.lap_s())
+            notes, bytes_out = self._write(summary, targets)
         done = replace(
-            began,
+            begun,
             status="done",
-            seconds=clock.total_s(),
-            fetch_s=fetch_s,
-            watch_s=watch_s,
             write_s=clock.lap_s(),
+            seconds=clock.total_s(),
             video_s=summary.video.duration_s,
             summary_s=summary.duration_s,
             n_frames=summary.video.n_frames,
             n_segments=len(summary.segments),
             n_selected=len(summary.selected),
-            bytes_in=bytes_in,
             bytes_out=bytes_out,
             files=tuple(target.as_posix() for target in targets.values()),
             notes=tuple(notes),
         )
         self._ledger.record(done)
         return done
+
+    def _targets(self, item: Item, video: Path) -> dict[str, Path]:
+        """Where each format goes, as a path within the place. What is no video needs none."""
+        probe(video)
+        name, settings = PurePosixPath(item.name), self._settings
+        return targets_of(video, Path(name.parent), settings.formats, copy=settings.copy, stem=name.name)
+
+    def _claim(self, begun: Outcome, targets: Iterable[Path], *, may_replace: bool) -> None:
+        """From here on, what is written under these names is this video's, and a next attempt may replace it."""
+        for target in targets:
+            self._place.check(target.as_posix(), replace=may_replace)
+        self._ledger.record(begun)
+
+    def _write(self, summary: Summary, targets: Mapping[str, Path]) -> tuple[list[str], int]:
+        """Put all files in place; gives what is to be noted, and how many bytes they have."""
+        settings = self._settings
+        notes = list(summary.timeline.warnings if summary.timeline else ())
+        with self._place.staged() as folder:
+            own = {format: folder / target for format, target in targets.items()}
+            notes += write_all(summary, own, copy=settings.copy, fast=settings.fast, threads=self._threads)
+            return notes, sum(_size(path) for path in own.values())
+
+
+def _begun(attempt: Attempt[Item]) -> Outcome:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    worker = f"{socket.gethostname()}:{os.getpid()}"
+    return Outcome(attempt.task.source, attempt.task.name, "started", attempt.number, now, worker=worker)
+
+
+def _size(path: Path) -> int:
+    """0 where it cannot be asked; whoever opens the file says why."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 class _Clock:
