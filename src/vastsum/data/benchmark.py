@@ -244,9 +244,18 @@ def _width_problems(videos: Mapping[str, BenchmarkVideo]) -> list[Problem]:
 def _text(group: h5py.Group, key: str) -> str:
     if key not in group:
         return ""
+    if not _is_text(group[key]):
+        raise ValueError(f"{group.name}/{key} is no text")
     value = np.asarray(group[key][()]).reshape(-1)
     first = value[0] if len(value) else ""
     return first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
+
+
+def _is_text(item: Any) -> bool:
+    """Asked before it is read: libhdf5 crashes on lists of any length whose kind is damaged."""
+    import h5py
+
+    return hasattr(item, "dtype") and (item.dtype.kind == "S" or h5py.check_string_dtype(item.dtype) is not None)
 
 
 class _UnusableError(Exception):
@@ -303,12 +312,12 @@ class _VideoReader:
         item = self.group[key]
         if not hasattr(item, "shape"):
             raise self._fail(key, "is a group where an array belongs", remedy)
+        if item.dtype.kind not in "biuf":
+            raise self._fail(key, f"holds {item.dtype} where numbers belong", remedy)
         try:
             array = np.asarray(item[()])
         except OSError:
             raise self._fail(key, "cannot be read (damaged file)", "download or make the file again") from None
-        if array.dtype.kind not in "biuf":
-            raise self._fail(key, f"holds {array.dtype} where numbers belong", remedy)
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise self._fail(
                 key, f"holds {int((~np.isfinite(array)).sum())} NaN or infinite values", "extract it again"
