@@ -1,0 +1,94 @@
+"""How much of the score should be the linear path's, and how much should it be smoothed? Asked of validation videos.
+
+    python scripts/search_beyond.py tvsum.googlenet.h5 -o studies/beyond.tvsum.googlenet.json
+
+Trains the paper's network on the training part of every split (`tvt`), without looking at its validation or test part,
+and scores the validation videos after the last epoch with every share and smoothing of the grid: they join only when a
+video is scored, so one training answers for all. Every value tried is written down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+
+from vastsum.data import BenchmarkVideo, load_dataset, load_splits
+from vastsum.evaluation.metrics import judge
+from vastsum.files import write_json
+from vastsum.scorers.vastsum.linear import Smoothing
+from vastsum.scorers.vastsum.network import VastsumNetwork
+from vastsum.training import Config, load_config
+from vastsum.training.loop import Member, Trainer
+from vastsum.training.protocols import parts_of
+from vastsum.training.vastsum import VastsumMethod
+from vastsum.types import Kind
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+SMOOTHINGS = (0.0, 1.0, 2.0, 3.0, 4.0)
+
+
+def train_and_score(
+    config: Config, training: list[BenchmarkVideo], watched: list[BenchmarkVideo], kind: Kind, seed: int
+) -> list[list[float]]:
+    """τ of each setting of the grid on each watched video."""
+    torch.set_num_threads(1)
+    method = VastsumMethod(config)
+    trainer = Trainer(method, [Member(tuple(training), seed)])
+    for epoch in range(config.training.epochs):
+        trainer.train_epoch(epoch)
+    network = cast(VastsumNetwork, trainer.network())
+    rows = []
+    for share, smoothing in itertools.product(SHARES, SMOOTHINGS):
+        network.config = replace(network.config, linear_share=share)
+        network.smooth = Smoothing(smoothing)
+        scorer = method.scorer(network, kind)
+        rows.append([judge(scorer.predict(v.features, v.segments).mean, v, kind)[0] for v in watched])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=1)
+    arguments = parser.parse_args()
+
+    dataset = load_dataset(arguments.data)
+    config = load_config(None, ["network.linear_share=0.5"], kind=dataset.kind)  # any share: the path has to be there
+    folds = load_splits(dataset).splits
+    jobs = []
+    for seed, split in itertools.product(range(arguments.seeds), range(len(folds))):
+        parts = parts_of(folds, split, "tvt")
+        jobs.append(([dataset.videos[n] for n in parts.train], [dataset.videos[n] for n in parts.watched], seed))
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        futures = [pool.submit(train_and_score, config, *videos, dataset.kind, seed) for *videos, seed in jobs]
+        taus = np.concatenate([future.result() for future in futures], axis=1)  # (settings, videos)
+    grid = list(itertools.product(SHARES, SMOOTHINGS))
+    tried = [
+        {"linear_share": share, "smoothing": smoothing, "tau": round(float(row.mean()), 4)}
+        for (share, smoothing), row in zip(grid, taus, strict=True)
+    ]
+    best = max(tried, key=lambda trial: trial["tau"])
+    write_json(
+        arguments.output,
+        {
+            "command": f"python scripts/search_beyond.py {arguments.data.name} --seeds {arguments.seeds}",
+            "objective": "mean τ on validation videos (tvt), last epoch; test videos untouched",
+            "config": config.to_dict(),
+            "best": best,
+            "tried": tried,
+        },
+    )
+    print(f"best of {len(tried)}: {best}")
+
+
+if __name__ == "__main__":
+    main()

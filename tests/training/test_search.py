@@ -1,0 +1,26 @@
+"""The search for settings writes down every trial, and goes on from what is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_search_is_logged_and_gone_on_with(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    log = tmp_path / "studies" / "log.jsonl"
+    small = ["network.width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16"]
+    command = [sys.executable, str(ROOT / "scripts" / "search.py"), str(synthetic_files["tvsum"]), "-o", str(log)]
+    command += ["--trials=1", *(f"--set={setting}" for setting in small)]
+    for n_trials in (1, 2):
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        assert result.returncode == 0, result.stderr
+        trials = [json.loads(line) for line in log.read_text().splitlines()]
+        assert [trial["trial"] for trial in trials] == list(range(n_trials))
+    assert all(-1 <= trial["tau"] <= 1 for trial in trials)
+    assert trials[0]["held"] == {"network.width": 16, "network.layers": 1, "training.epochs": 1, "loss.rank_pairs": 16}
+    assert trials[0]["settings"] != trials[1]["settings"]
+    assert "network.width" not in trials[0]["settings"]
