@@ -56,13 +56,18 @@ class Example:
         return self.language in ("bash", "python") and not (self.marked("not run") or self.marked("run by"))
 
     @property
+    def lines(self) -> list[str]:
+        """One command each, however many lines it is written in."""
+        return self.code.replace("\\\n", " ").splitlines()
+
+    @property
     def script(self) -> str:
         """The code with the further options its marker asks for."""
         beginning, _, options = self.marked("run with").partition(" … ")
         if not options:
             return self.code
-        lines = [with_options(line, options) if line.startswith(beginning) else line for line in self.code.splitlines()]
-        assert lines != self.code.splitlines(), f"{self}: no line begins with {beginning!r}"
+        lines = [with_options(line, options) if line.startswith(beginning) else line for line in self.lines]
+        assert lines != self.lines, f"{self}: no line begins with {beginning!r}"
         return "\n".join(lines)
 
 

@@ -73,7 +73,7 @@ def commands_in_prose() -> list[tuple[str, str]]:
         found += [(document.name, code) for code in re.findall(r"`(vastsum [^`]+)`", prose)]
     for example in ALL:
         if example.language == "bash" and not example.is_run_here:
-            found += [(str(example), line) for line in example.code.splitlines() if line.startswith("vastsum ")]
+            found += [(str(example), line) for line in example.lines if line.startswith("vastsum ")]
     return sorted(set(found))
 
 
