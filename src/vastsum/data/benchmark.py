@@ -312,6 +312,8 @@ class _VideoReader:
         item = self.group[key]
         if not hasattr(item, "shape"):
             raise self._fail(key, "is a group where an array belongs", remedy)
+        if item.shape is None:
+            raise self._fail(key, "is empty", remedy)
         if item.dtype.kind not in "biuf":
             raise self._fail(key, f"holds {item.dtype} where numbers belong", remedy)
         try:
