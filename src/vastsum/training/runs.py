@@ -201,7 +201,8 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
         report(job, epoch + 1, row)
     _save_weights(folder / "last.safetensors", run, job, trainer, n_epochs)
     chosen = max(log, key=lambda row: row["tau"]) if watched else log[-1]
-    write_json(folder / "result.json", {"epochs": n_epochs, "chosen_epoch": int(chosen["epoch"]), "chosen": chosen})
+    result = {"epochs": n_epochs, "chosen_epoch": int(chosen["epoch"]), "chosen": dict(sorted(chosen.items()))}
+    write_json(folder / "result.json", result)  # in this order whether or not the log was loaded
     _tidy(folder)
 
 
