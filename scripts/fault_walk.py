@@ -41,8 +41,8 @@ def main() -> None:
             for violation in step.violations:
                 print(f"VIOLATION {name}, {step.site}, call {step.nth}, {step.fault}: {violation}", file=sys.stderr)
         print(f"{name}: {sum(step.scenario == name for step in steps)} faults", file=sys.stderr, flush=True)
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(step) for step in steps], indent=1))
+        if asked.json:
+            asked.json.write_text(json.dumps([asdict(step) for step in steps], indent=1))
     print("\n".join(table(steps)))
     sys.exit(1 if any(step.violations for step in steps) else 0)
 
