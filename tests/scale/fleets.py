@@ -17,9 +17,11 @@ from vastsum.scale.work import Settings
 SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum")
 
 
-def summarize_into(folder: Path, out: Path, crew_of: CrewOf, **options: Any) -> list[Outcome]:
+def summarize_into(
+    folder: Path, out: Path, crew_of: CrewOf, settings: Settings = SETTINGS, **options: Any
+) -> list[Outcome]:
     place = open_place(str(out))
-    return summarize_all(find_items([str(folder)]), SETTINGS, place, crew_of, report=lambda _: None, **options)
+    return summarize_all(find_items([str(folder)]), settings, place, crew_of, report=lambda _: None, **options)
 
 
 def results_in(out: Path) -> dict[str, int]:

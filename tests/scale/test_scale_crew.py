@@ -21,6 +21,7 @@ import vastsum
 from vastsum.data import Dataset, load_splits
 from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
+from vastsum.scale.cluster import RayCrew
 from vastsum.scale.crew import Finished, WorkerDiedError, share_out
 from vastsum.scale.fleet import CrewOf
 
@@ -86,13 +87,13 @@ def test_one_that_dies_as_it_starts_is_replaced(crew_of: CrewOf, tmp_path: Path)
 def test_all_are_summarised_once_and_the_table_says_so(
     crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path
 ) -> None:
-    folder, out = films(4), tmp_path / "out"
+    folder, out = films(3), tmp_path / "out"
     outcomes = summarize_into(folder, out, crew_of)
     assert {outcome.status for outcome in outcomes} == {"done"}
-    names = {f"{stem}.summary.{ending}" for stem in ("0", "1", "2", "below/3") for ending in ("json", "mp4")}
+    names = {f"{stem}.summary.{ending}" for stem in ("0", "1", "below/2") for ending in ("json", "mp4")}
     assert set(results_in(out)) == names
     rows = table_in(out)
-    assert {row["name"] for row in rows} == {"0", "1", "2", "below/3"}
+    assert {row["name"] for row in rows} == {"0", "1", "below/2"}
     for row in rows:
         summary = vastsum.Summary.load(out / f"{row['name']}.summary.json")
         assert (row["status"], row["attempts"], row["error"]) == ("done", 1, "")
@@ -109,7 +110,7 @@ def test_all_are_summarised_once_and_the_table_says_so(
 
 
 def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path) -> None:
-    folder, out, killed = films(8), tmp_path / "out", set[str]()
+    folder, out, killed = films(5), tmp_path / "out", set[str]()
 
     def kill_two() -> None:
         while len(killed) < 2:
@@ -125,13 +126,14 @@ def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[
     outcomes = summarize_into(folder, out, crew_of)
     killer.join(30)
     assert len(killed) == 2
-    assert Counter(outcome.status for outcome in outcomes) == {"done": 8}
-    assert len(results_in(out)) == 16
+    assert Counter(outcome.status for outcome in outcomes) == {"done": 5}
+    assert len(results_in(out)) == 10
     assert {outcome.name for outcome in outcomes if outcome.attempts == 2} <= killed
     assert not list(out.rglob("*.part"))
 
 
-def test_a_bench_is_the_same_whoever_trains(crew_of: CrewOf, tvsum: Dataset, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("cluster")
+def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install 'vastsum[train]'")
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.work import work
@@ -152,7 +154,7 @@ def test_a_bench_is_the_same_whoever_trains(crew_of: CrewOf, tvsum: Dataset, tmp
     torch.set_num_threads(threads)
     told: list[tuple[str, float]] = []
     for _ in range(2):  # the second time there is nothing left to do
-        work_on(there, crew_of, lambda *what: told.append(what), device="cpu", together=1)
+        work_on(there, partial(RayCrew, n_workers=1), lambda *what: told.append(what), device="cpu", together=1)
     assert sorted(told) == [("ridge on tvsum", 1), ("vasnet on tvsum", 1), ("vasnet on tvsum", 1)]
     for task in here.all_tasks():
         ours, theirs = here.result(task), there.result(task)

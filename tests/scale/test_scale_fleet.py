@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -84,18 +85,15 @@ def test_what_was_begun_is_begun_anew(films: Callable[[int], Path], tmp_path: Pa
 
 
 def test_other_settings_are_not_mixed_into_a_folder(films: Callable[[int], Path], tmp_path: Path) -> None:
-    folder, out = films(2), tmp_path / "out"
-    assert subprocess.run(vastsum_command(folder, "-o", out, "--formats=json")).returncode == 0
+    folder, out, crew_of = films(1), tmp_path / "out", partial(LocalCrew, n_workers=1, threads=1)
+    summarize_into(folder, out, crew_of)
     before = results_in(out)
-    refused = subprocess.run(
-        vastsum_command(folder, "-o", out, "--formats=json", "--budget=30%"), capture_output=True, text=True
-    )
-    assert refused.returncode == 1
-    assert "begun with another budget ('15%', not '30%')" in refused.stderr
+    other = replace(SETTINGS, budget="30%")
+    with pytest.raises(ConfigError, match=r"begun with another budget \('15%', not '30%'\)"):
+        summarize_into(folder, out, crew_of, settings=other)
     assert results_in(out) == before
-    redone = vastsum_command(folder, "-o", out, "--formats=json", "--budget=30%", "--overwrite")
-    assert subprocess.run(redone).returncode == 0
-    assert {vastsum.Summary.load(out / name).budget.fraction for name in results_in(out)} == {0.3}
+    summarize_into(folder, out, crew_of, settings=other, overwrite=True)
+    assert vastsum.Summary.load(out / "below/0.summary.json").budget.fraction == 0.3
 
 
 def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tmp_path: Path) -> None:
@@ -112,7 +110,7 @@ def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tm
 def test_an_ended_run_goes_on_where_it_was(
     films: Callable[[int], Path], tmp_path: Path, number: signal.Signals
 ) -> None:
-    folder, out = films(8), tmp_path / "out"
+    folder, out = films(5), tmp_path / "out"
     command = vastsum_command(folder, "-o", out, "--formats=json,mp4", "--workers=2")
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not (done := [record for record in records_in(out) if record["status"] == "done"]):
@@ -131,13 +129,13 @@ def test_an_ended_run_goes_on_where_it_was(
     before = results_in(out)
     finished = subprocess.run(command, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
-    assert "8 of 8 videos summarised, " in finished.stdout
+    assert "5 of 5 videos summarised, " in finished.stdout
     after = results_in(out)
     for record in done:
         assert all(after[file] == before[file] for file in record["files"])
-    assert len(after) == 16
+    assert len(after) == 10
     assert not list(out.rglob("*.part"))
-    assert len(table_in(out)) == 8
+    assert len(table_in(out)) == 5
 
 
 @pytest.fixture

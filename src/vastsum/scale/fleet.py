@@ -38,7 +38,7 @@ def summarize_all(
     else:
         ledger.check(settings.asked())
     place.tidy()
-    known = {name: outcome for name, outcome in ledger.outcomes().items() if outcome.status != "started"}
+    known = _settled(ledger)
     waiting, outcomes = _sorted_out(items, known, settings, place, retry_failed)
     for outcome in outcomes:
         if outcome.status == "failed":
@@ -52,10 +52,22 @@ def summarize_all(
                     report(outcomes[-1])
     finally:
         place.tidy()
-        if outcomes and can_make_tables():
-            ours = {outcome.name for outcome in outcomes}
-            ledger.write_table([*outcomes, *(outcome for name, outcome in known.items() if name not in ours)])
+        if can_make_tables():
+            _write_table(ledger, known, outcomes, is_complete=len(outcomes) == len(items))
     return outcomes
+
+
+def _settled(ledger: Ledger) -> dict[str, Outcome]:
+    return {name: outcome for name, outcome in ledger.outcomes().items() if outcome.status != "started"}
+
+
+def _write_table(ledger: Ledger, known: dict[str, Outcome], outcomes: Sequence[Outcome], *, is_complete: bool) -> None:
+    """All that is recorded, of earlier runs too. When a run is ended, some may be recorded that were not heard of."""
+    tried = {outcome.name: outcome for outcome in outcomes if outcome.attempts}
+    recorded = known | tried if is_complete else _settled(ledger)
+    rows = [*recorded.values(), *(outcome for outcome in outcomes if not outcome.attempts)]
+    if rows:
+        ledger.write_table(sorted(rows, key=lambda outcome: outcome.name))
 
 
 def _sorted_out(

@@ -107,11 +107,11 @@ def _serve(pipe: Connection, start: Start) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; ours ends the crew
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     do = started(start)
-    if isinstance(do, VastsumError):
-        pipe.send(do)
-        return
-    pipe.send(_READY)
-    with contextlib.suppress(EOFError):
+    with contextlib.suppress(EOFError, OSError):  # nobody is there to work for any more
+        if isinstance(do, VastsumError):
+            pipe.send(do)
+            return
+        pipe.send(_READY)
         while True:
             pipe.send(answer(do, pipe.recv()))
 
