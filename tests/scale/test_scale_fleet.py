@@ -256,3 +256,35 @@ def test_a_store_whose_package_is_missing_is_named() -> None:
     except ImportError:
         with pytest.raises(ConfigError, match="pip install s3fs"):
             open_place("s3://bucket/results")
+
+
+WITHOUT_THE_EXTRA = """
+import sys
+from importlib.machinery import PathFinder
+
+find_spec = PathFinder.find_spec
+absent = {"ray", "fsspec", "pyarrow"}
+PathFinder.find_spec = lambda name, *where: None if name.partition(".")[0] in absent else find_spec(name, *where)
+
+from vastsum.cli import main
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "no results.parquet without pyarrow"),
+        (["--engine=ray"], "error: ray: this Python package is not installed"),
+        (["s3://bucket/a.mp4"], "error: fsspec: this Python package is not installed"),
+    ],
+)
+def test_without_the_extra(films: Callable[[int], Path], tmp_path: Path, arguments: list[str], words: str) -> None:
+    """Files of this machine need none of it; what does need it says so."""
+    given = ["summarize", str(films(1)), "-o", str(tmp_path / "out"), "--formats=json", *arguments]
+    result = subprocess.run([sys.executable, "-c", WITHOUT_THE_EXTRA, *given], capture_output=True, text=True)
+    assert words in result.stderr
+    assert 'pip install "vastsum[scale]"' in result.stderr
+    assert result.returncode == bool(arguments)
+    assert set(results_in(tmp_path / "out")) == (set() if arguments else {"below/0.summary.json"})

@@ -19,7 +19,7 @@ ROWS = [
     {"source": "/elsewhere/c.v2.mp4", "name": ""},
     {"source": "../up.mp4", "name": ""},
     {"source": "https://host/films/d%20e.mp4?key=1", "name": ""},
-    {"source": "s3://bucket/f.mp4", "name": ""},
+    {"source": "memory://bucket/f.mp4", "name": ""},
 ]
 NAMES = ["a", "trip/day 1", "best/b", "c.v2", "up", "d e", "f"]
 

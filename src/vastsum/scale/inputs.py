@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vastsum.errors import ConfigError, MissingExtraError
-from vastsum.scale.places import base_name, is_url, read_bytes, videos_at
+from vastsum.scale.places import base_name, check_packages, is_url, read_bytes, videos_at
 from vastsum.video.suffixes import looks_like_a_video, videos_in
 
 _SOURCE_COLUMNS = ("source", "video", "path", "url")
@@ -39,6 +39,9 @@ def find_items(named: Iterable[str]) -> list[Item]:
     found: dict[Item, None] = {}
     for each in named:
         found |= dict.fromkeys(_items_of(each))
+    # What is missing for a whole store is said once, and not of every video in it.
+    for url in {item.source.partition("://")[0]: item.source for item in found if is_url(item.source)}.values():
+        check_packages(url)
     return list(found)
 
 

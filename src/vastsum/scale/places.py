@@ -29,21 +29,32 @@ def is_url(text: str) -> bool:
     return "://" in text
 
 
-def file_system(url: str) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the URL's path in it."""
-    if url.partition("://")[0] not in _STORES or "::" in url:
-        raise ConfigError(url, "is no address that is read here", f"use one of: {', '.join(sorted(_STORES))}")
+def check_packages(url: str) -> None:
+    """Refuse a URL whose store needs packages that are not there. Nobody is asked anything over the network for it."""
     try:
         import fsspec
     except ImportError as error:
         raise MissingExtraError("fsspec", "scale") from error
+    protocol = url.partition("://")[0]
     try:
-        return fsspec.core.url_to_fs(url)
+        if protocol in _STORES:
+            fsspec.get_filesystem_class(protocol)
     except ImportError as error:  # fsspec names the package, such as s3fs for s3:// and gcsfs for gs://
-        package = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}.get(url.partition("://")[0], "")
-        raise ConfigError(url, f"needs a Python package ({error})", f"run: pip install {package or '…'}") from error
-    except ValueError as error:
-        raise ConfigError(url, f"is no address that fsspec understands ({error})", "check it") from error
+        package = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs"}.get(protocol, "…")
+        raise ConfigError(url, f"needs a Python package ({error})", f"run: pip install {package}") from error
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """fsspec's file system for a URL, and the URL's path in it."""
+    if url.partition("://")[0] not in _STORES or "::" in url:
+        raise ConfigError(url, "is no address that is read here", f"use one of: {', '.join(sorted(_STORES))}")
+    check_packages(url)
+    from fsspec.core import url_to_fs
+
+    try:
+        return url_to_fs(url)
+    except Exception as error:  # each store has exceptions of its own
+        raise ConfigError(url, f"is no address that can be reached ({_first_line(error)})", "check it") from error
 
 
 def base_name(source: str) -> str:
