@@ -207,7 +207,7 @@ RESEARCH = [
     Scenario(
         name="benchmark",
         arguments=("benchmark", "{inputs}/data.h5", "-o", "{output}/bench", "--splits={inputs}/splits.json",
-                   "--methods=length,ridge", "--protocol=last", "--workers=1", "--resume"),
+                   "--methods=length", "--protocol=last", "--workers=1", "--resume"),
         about=("evaluation/bench", "cli/benchmark.py"),
         make_inputs=_synthetic,
         resumes="bench/.*",
