@@ -57,6 +57,13 @@ def choose_ridge(videos: Sequence[tuple[FloatArray, FloatArray]]) -> RidgeScorer
                 raw = (features - scorer.feature_mean) @ scorer.weights
                 for smoothing in SMOOTHINGS:
                     smooth = ndimage.gaussian_filter1d(raw, smoothing)
-                    totals[penalty, smoothing] += stats.spearmanr(smooth, annotations.mean(axis=0)).statistic
-    penalty, smoothing = max(totals, key=lambda setting: np.nan_to_num(totals[setting], nan=-1.0))
+                    totals[penalty, smoothing] += _agreement(smooth, annotations.mean(axis=0))
+    penalty, smoothing = max(totals, key=lambda setting: totals[setting])
     return RidgeScorer.fit(videos, penalty=penalty, smoothing=smoothing)
+
+
+def _agreement(predicted: FloatArray, wanted: FloatArray) -> float:
+    """Spearman's ρ; 0 where a side is constant and there is none."""
+    if np.ptp(predicted) == 0 or np.ptp(wanted) == 0:
+        return 0.0
+    return float(stats.spearmanr(predicted, wanted).statistic)
