@@ -187,6 +187,25 @@ def check(out: Path, expected: dict[str, bytes], n_videos: int) -> list[str]:
     return wrong
 
 
+def side_by_side(videos: Path, folder: Path, workers: int) -> None:
+    """Both engines at once, so that both suffer alike from whatever else the machine does; ends with the first."""
+    outs = {engine: folder / f"results-{engine}" for engine in ("local", "ray")}
+    running = {}
+    for engine, out in outs.items():
+        shutil.rmtree(out, ignore_errors=True)
+        command = [sys.executable, "-m", "vastsum", "summarize", str(videos), "-o", str(out), "--engine", engine]
+        running[engine] = subprocess.Popen([*command, "--workers", str(workers)], stdout=subprocess.DEVNULL)
+    while all(process.poll() is None for process in running.values()):
+        time.sleep(0.1)
+    done = {engine: sum(record["status"] == "done" for record in records(out)) for engine, out in outs.items()}
+    for process in running.values():
+        process.terminate()
+        process.wait()
+    print(
+        f"side by side, when the first was through: {done}; Ray against local: {done['local'] / done['ray'] - 1:+.1%}"
+    )
+
+
 def nothing(attempt: Attempt[int]) -> int:
     return attempt.task
 
@@ -212,11 +231,17 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=12.0, help="of the shortest; the longest has 4 more")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument(
+        "--side-by-side", action="store_true", help="only run both at once, and compare how far they get"
+    )
     parser.add_argument("--kill-every", type=float, default=10.0)
     parser.add_argument("--kill-for", type=float, default=60.0)
     arguments = parser.parse_args()
     videos, out = arguments.folder / "videos", arguments.folder / "results"
     make_videos(videos, arguments.videos, arguments.seconds)
+
+    if arguments.side_by_side:
+        return side_by_side(videos, arguments.folder, arguments.workers)
 
     for name, crew_of in (("local", partial(LocalCrew, threads=1)), ("ray", RayCrew)):
         rate = handed_out_a_second(crew_of(start_nothing, n_workers=arguments.workers))

@@ -149,6 +149,8 @@ def _keeping_signals() -> Iterator[None]:
 
 def _connect(ray: Any, address: str | None, n_workers: int | None) -> None:
     if address is None:
+        # Ray's workers give way to all other programs (nice 15), which on a busy machine leaves them next to nothing.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         ray.init(
             address="local",  # Ray would else join whatever cluster it finds on this machine
             num_cpus=n_workers,
