@@ -112,7 +112,8 @@ def test_an_ended_run_goes_on_where_it_was(
 ) -> None:
     folder, out = films(5), tmp_path / "out"
     command = vastsum_command(folder, "-o", out, "--formats=json,mp4", "--workers=2")
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what runs in the background would not
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     while not (done := [record for record in records_in(out) if record["status"] == "done"]):
         assert process.poll() is None
         time.sleep(0.01)
