@@ -2,14 +2,20 @@
 
     python benchmarks/population.py tvsum.googlenet.h5 [--device cuda] [--epochs 1] [--alone 40]
 
-Training only, no evaluation. "One after another" trains members by themselves on the same device, with as many threads;
-`--alone` says how many of the forty are timed (their mean stands for all).
+Training only, no evaluation. "One after another" trains members by themselves on the same device, with all threads;
+`--alone` says how many of the forty are timed (their mean stands for all). Together, a GPU has all in one stack. A
+CPU has a process a core, each with stacks of four, as `vastsum benchmark` trains there: larger ones leave the caches.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import torch
@@ -21,6 +27,7 @@ from vastsum.training.vastsum import VastsumMethod
 
 N_SEEDS = 8
 PAST_WARM_UP = 20
+CPU_STACK = 4
 
 
 def seconds_an_epoch(method: VastsumMethod, members: list[Member], device: str, epochs: int) -> float:
@@ -34,6 +41,35 @@ def seconds_an_epoch(method: VastsumMethod, members: list[Member], device: str, 
     if device != "cpu":
         torch.cuda.synchronize()
     return (time.perf_counter() - started) / epochs
+
+
+def seconds_an_epoch_side_by_side(method: VastsumMethod, members: Sequence[Member], epochs: int) -> float:
+    n_workers = os.cpu_count() or 1
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(n_workers)  # all are ready before any begins
+    with ProcessPoolExecutor(n_workers, context, initializer=_start, initargs=(barrier,)) as pool:
+        shares = [members[worker::n_workers] for worker in range(n_workers)]
+        futures = [pool.submit(_train_stacks, method, share, epochs) for share in shares]
+        return max(future.result() for future in futures) / epochs
+
+
+def _start(barrier: Barrier) -> None:
+    torch.set_num_threads(1)
+    _worker.update(barrier=barrier)
+
+
+_worker: dict[str, Barrier] = {}
+
+
+def _train_stacks(method: VastsumMethod, members: Sequence[Member], epochs: int) -> float:
+    stacks = [members[first : first + CPU_STACK] for first in range(0, len(members), CPU_STACK)]
+    trainers = [Trainer(method, stack) for stack in stacks]
+    _worker["barrier"].wait()
+    started = time.perf_counter()
+    for epoch in range(epochs):
+        for trainer in trainers:
+            trainer.train_epoch(PAST_WARM_UP + 1 + epoch)
+    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -51,7 +87,10 @@ def main() -> None:
         for seed in range(N_SEEDS)
         for split in load_splits(dataset).splits
     ]
-    together = seconds_an_epoch(method, members, arguments.device, arguments.epochs)
+    if arguments.device == "cpu":
+        together = seconds_an_epoch_side_by_side(method, members, arguments.epochs)
+    else:
+        together = seconds_an_epoch(method, members, arguments.device, arguments.epochs)
     alone = [
         seconds_an_epoch(method, [member], arguments.device, arguments.epochs) for member in members[: arguments.alone]
     ]

@@ -39,7 +39,7 @@ def benchmark(
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     together: Annotated[
-        int | None, typer.Option(help="Trainings in one program. [default: 1 on CPU, 50 on a GPU]", min=1)
+        int | None, typer.Option(help="Trainings in one program. [default: 4 on CPU, 50 on a GPU]", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
@@ -75,7 +75,7 @@ def benchmark(
         def report(name: str, done: float) -> None:
             progress.update(bar, advance=done, description=name)
 
-        in_one = together or (1 if device == "cpu" else 50)
+        in_one = together or (4 if device == "cpu" else 50)
         if engine is Engine.ray:
             work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=in_one)
         else:
