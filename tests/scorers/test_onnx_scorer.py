@@ -9,6 +9,7 @@ import onnx
 import pytest
 import torch
 
+from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
 from vastsum.scorers import onnx_scorer
 from vastsum.scorers.onnx_scorer import OnnxScorer, load_scorer
@@ -70,6 +71,12 @@ def test_long_videos_are_scored_a_window_at_a_time(files: dict[str, Path], monke
 
 def test_the_card_travels_with_the_model(files: dict[str, Path]) -> None:
     assert load_scorer(files["bernoulli"]).card == {"name": "bernoulli"}
+
+
+def test_models_do_not_tell_in_whose_files_they_were_made(files: dict[str, Path]) -> None:
+    for content in (*(path.read_bytes() for path in files.values()), read_asset("vastsum.onnx")):
+        assert b"stack_trace" not in content
+        assert b'File "' not in content
 
 
 def test_the_embedded_scorer_is_there_and_fits_the_default_backbone() -> None:

@@ -51,8 +51,16 @@ def export_onnx(network: VastsumNetwork, likelihood: Likelihood, destination: Pa
         )
     assert program is not None
     model = program.model_proto
+    _forget_its_making(model.graph)
     entry = model.metadata_props.add()
     entry.key, entry.value = "vastsum", json.dumps(dict(card), sort_keys=True)
     onnx.checker.check_model(model)
     with atomic_path(destination) as temporary:
         temporary.write_bytes(model.SerializeToString())
+
+
+def _forget_its_making(graph: onnx.GraphProto) -> None:
+    """The exporter notes at every node where in whose source files it came from: nobody else's business."""
+    for part in (graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer):
+        part.doc_string = ""
+        del part.metadata_props[:]
