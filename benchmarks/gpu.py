@@ -114,13 +114,19 @@ def frames_per_s(backbone: Backbone, batch: int, least_s: float) -> float:
 def rates(device: str, least_s: float) -> dict[str, Any]:
     cores = sorted({1, 2, available_cores()})
     on_cpu = {n: frames_per_s(load_backbone(threads=n), max(32, 4 * n), least_s) for n in cores}
-    on_device = {}
-    for workers in (1, 2):
-        on_device[workers] = {}
-        for batch in BATCHES:
-            registry.GPU_CHUNK, registry.GPU_WORKERS = batch, workers
-            on_device[workers][batch] = frames_per_s(load_backbone(device=device, runtime="torch"), batch, least_s)
-    return {"onnxruntime on cpu, by threads": on_cpu, f"torch on {device}, by workers and batch": on_device}
+    on_device: dict[int, float] = {}
+    first_s: dict[str, float] = {}
+    for batch in BATCHES:
+        registry.GPU_CHUNK = batch
+        backbone = load_backbone(device=device, runtime="torch")
+        with timed(first_s, str(batch)):  # kernels are chosen for each size
+            backbone.extract(np.zeros((batch, 224, 224, 3), np.uint8))
+        on_device[batch] = frames_per_s(backbone, batch, least_s)
+    return {
+        "onnxruntime on cpu, by threads": on_cpu,
+        f"torch on {device}, by batch": on_device,
+        "first batch of a size, s": first_s,
+    }
 
 
 def machine(device: str) -> dict[str, Any]:

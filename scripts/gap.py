@@ -27,7 +27,7 @@ from vastsum.evaluation.metrics import judge, rank_correlations, summary_correla
 from vastsum.evaluation.report import Row
 from vastsum.files import write_json
 from vastsum.scorers.ridge import RidgeScorer
-from vastsum.selection import knapsack, select, summary_mask
+from vastsum.selection import knapsack, segment_values, select, summary_mask
 from vastsum.types import FloatArray, IntArray, Kind, Prediction
 
 SMOOTHINGS = (0, 1, 2, 4, 8)  # picks
@@ -288,7 +288,11 @@ def together(study: Study) -> Finding:
         found[f"left of {network_is}"] = study.judged(left_of(a, b) for a, b in ranks)
         found[f"left of {other_is}"] = study.judged(left_of(b, a) for a, b in ranks)
     alike = np.mean([np.corrcoef(a, b)[0, 1] for a, b in ranks])
-    note = f"Spearman of the two curves: {alike:.3f}; the average is above both on {(both > better).sum()} videos"
+    recorded = [
+        np.mean([r.metrics["tau"] for r in study.rows[row].results if r.seed == 0]) for row in ("network", "other")
+    ]
+    note = f"Spearman of the two curves: {alike:.3f}; the average is above both on {(both > better).sum()} videos; "
+    note += f"before the curves were rounded to four decimals: {recorded[0]:.3f}, {recorded[1]:.3f}"
     rows = [(name, *spread(values)) for name, values in found.items()]
     return Finding("together", "The two curves together", ("τ, first seed", "mean", "from", "to"), rows, note)
 
@@ -354,7 +358,32 @@ def lengths(study: Study) -> list[Finding]:
     return [
         Finding("lengths", "What lengths alone do", ("video", *columns), rows, note),
         Finding("content", "What is left for content", ("τ", "mean", "from", "to"), left),
+        contrast(study),
     ]
+
+
+def contrast(study: Study) -> Finding:
+    """The knapsack adds up means: the higher the level of a curve over its spread, the more it counts segments, and the
+    less it weighs what they show. A level that all segments share is no information, but decides which are chosen."""
+    network, videos = study.curves("network"), study.videos
+    people = [video.annotations.mean(axis=0).astype(float) for video in videos]
+    flat = [at_level_of(c, n, video) for c, n, video in zip(people, network, videos, strict=True)]
+    named = {study.titles[0]: network, study.titles[1]: study.curves("other"), "mean annotator": people}
+    named[f"mean annotator, at {study.titles[0]}'s level and spread"] = flat
+    rows = []
+    for name, curves in named.items():
+        values = [segment_values(curve, video.segments) for curve, video in zip(curves, videos, strict=True)]
+        lower = [[c - down(v) for c, v in zip(curves, values, strict=True)] for down in (np.min, np.mean)]
+        taus = [study.judged(some).mean() for some in (curves, *lower)]
+        rows.append((name, np.median([v.std() / v.mean() for v in values]), *taus))
+    columns = ("curve, first seed", "spread over level of segments", "τ", "less its lowest segment", "less its mean")
+    return Finding("contrast", "What a curve's level does", columns, rows)
+
+
+def at_level_of(curve: FloatArray, model: FloatArray, video: BenchmarkVideo) -> FloatArray:
+    """A curve whose segments have the mean and the standard deviation of another's."""
+    own, wanted = (segment_values(c, video.segments) for c in (curve, model))
+    return np.asarray((curve - own.mean()) * (wanted.std() / own.std()) + wanted.mean())
 
 
 def _tau(chosen: Any, video: BenchmarkVideo) -> float:

@@ -83,6 +83,8 @@ def test_summe_findings(
     for row in lengths["rows"]:
         assert 0 < row[chosen] < row[segments]
         assert row[best] >= max(row[1:best]) - 0.02  # the best by ranks is the best by τ, but for ties
+    _, _, people, flattened = found["contrast"]["rows"]
+    assert people[3:] == pytest.approx(flattened[3:])  # less its lowest or its mean, a curve has forgotten its level
     assert "people" not in found
 
 

@@ -9,11 +9,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.func import functional_call
 
 from vastsum.data import Dataset
 from vastsum.scorers.ac_sum_gan import AcSumGan, fragment_means, fragments
 from vastsum.scorers.adversarial import reversed_in_time
 from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.scorers.sum_gan import SumGan
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.training.loop import Member, Trainer
@@ -33,12 +35,15 @@ def test_padding_changes_no_loss(method: LearnedMethod, tvsum: Dataset) -> None:
     videos = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))
     short, long = VideoTensors.of(videos[0]), VideoTensors.of(videos[-1])
     network = method.build(short.features.shape[1])
+    layers = noise_layers(network)
     for phase in method.phases:
         moment = Moment(0, [], phase)
         with torch.no_grad():
             alone, padded = (
-                method.losses(network(*method.inputs(batch)), batch, moment)
-                for batch in (pad([short]), pad([short, long]))
+                method.losses(
+                    functional_call(network, dict(layer_keys(layers, keys)), method.inputs(batch)), batch, moment
+                )
+                for batch, keys in ((pad([short]), torch.tensor([3])), (pad([short, long]), torch.tensor([3, 4])))
             )
         for name, values in alone.items():
             np.testing.assert_allclose(padded[name][0], values[0], rtol=1e-4, atol=1e-5, err_msg=f"{phase} {name}")

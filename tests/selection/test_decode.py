@@ -65,3 +65,13 @@ def test_stability_is_one_without_noise_and_less_where_the_choice_is_close() -> 
     assert firm == out == 1
     assert 0.4 < close < 0.8
     assert 0.4 < close_too < 0.8
+
+
+@given(st.floats(0.125, 64.0, width=32), st.integers(2, 9), st.integers(2, 9))
+def test_segments_of_equal_score_tie_whatever_their_lengths(score: float, first: int, second: int) -> None:
+    n_frames = 3 + first + second
+    frames = np.full(n_frames, score)
+    frames[:3] = score / 7
+    bounds = np.array([[0, 2], [3, 2 + first], [3 + first, n_frames - 1]])
+    _, a, b = segment_means(frames, bounds)
+    assert a == b

@@ -48,7 +48,7 @@ class Backbone:
         self._prepare = prepare
         self.frames_at_once = max(FRAMES_AT_ONCE, chunk or 0)
         self._chunk = chunk
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name) if workers > 1 else None
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix=name) if chunk else None
         self._fixed_batch = self._check_signature()
 
     def extract(self, frames: Frames) -> Features:

@@ -17,7 +17,7 @@ from vastsum.features.onnx_model import available_cores, open_session, read_mode
 
 CPU_CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
 GPU_CHUNK = 64
-GPU_WORKERS = 2  # one batch goes up while another is computed
+GPU_WORKERS = 1  # every further thread would first spend seconds on loading kernels of its own
 
 GOOGLENET_MEAN_BGR = np.array([104, 117, 123], dtype=np.float32)
 

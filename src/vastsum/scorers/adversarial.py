@@ -88,14 +88,15 @@ class Discriminator(nn.Module):
 
 
 class Sampler(nn.Module):
-    """A code drawn from the encoder's distribution."""
+    """A code drawn from the encoder's distribution. Several versions of one video, in a row, meet the same noise."""
 
     def __init__(self) -> None:
         super().__init__()
         self.normal = Normal()
 
     def forward(self, mean: Tensor, log_variance: Tensor) -> Tensor:
-        return mean + torch.exp(0.5 * log_variance) * self.normal(mean.shape)
+        noise = self.normal(mean.shape)  # of the videos themselves, (B, layers, d)
+        return mean + torch.exp(0.5 * log_variance) * noise.repeat_interleave(len(mean) // len(noise), dim=0)
 
 
 def reversed_in_time(x: Tensor, mask: Tensor) -> Tensor:

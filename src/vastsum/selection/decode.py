@@ -17,10 +17,14 @@ def expand(scores: FloatArray, picks: IntArray, n_frames: int) -> FloatArray:
 
 
 def segment_means(frame_scores: FloatArray, bounds: IntArray) -> FloatArray:
-    """Mean of the frame scores within each inclusive [start, end], by prefix sums."""
+    """Mean of the frame scores within each inclusive [start, end], by prefix sums.
+
+    To single precision: the rest is rounding of the sums, and must not decide between segments of equal score.
+    """
     prefix = np.concatenate([[0.0], np.cumsum(frame_scores, dtype=np.float64)])
     starts, ends = bounds[:, 0], bounds[:, 1]
-    return (prefix[ends + 1] - prefix[starts]) / (ends - starts + 1)  # (M,)
+    means = (prefix[ends + 1] - prefix[starts]) / (ends - starts + 1)
+    return means.astype(np.float32).astype(np.float64)  # (M,)
 
 
 def segment_values(scores: FloatArray, segments: Segments) -> FloatArray:
