@@ -4,7 +4,8 @@
 
 A trial trains all five splits on their training parts (`tvt`) as one population and is worth the mean τ of its last
 epochs on the validation parts: the best epoch would reward settings that jump about. Test parts are not touched.
-Optuna's sampler (TPE) proposes. The log has a line a trial; run again, the search continues it.
+The recipe as it stands is the first trial; then Optuna's sampler (TPE) proposes. The log has a line a trial and is all
+that the search knows: run again, it goes on from there, and several runs (each with a --sampler-seed) may share it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Distribution = optuna.distributions.BaseDistribution
 _Float, _Choice = optuna.distributions.FloatDistribution, optuna.distributions.CategoricalDistribution
 SPACE: dict[str, Distribution] = {
     "network.width": _Choice([64, 128, 256]),
-    "network.layers": _Choice([0, 1, 2, 3]),
+    "network.layers": _Choice([0, 1, 2, 3, 4]),
     "network.kernel_size": _Choice([5, 9, 15]),
     "network.dropout": _Float(0.1, 0.7),
     "network.input_dropout": _Float(0.3, 0.95),
@@ -43,7 +44,7 @@ SPACE: dict[str, Distribution] = {
     "loss.rank_margin": _Float(0.02, 0.5, log=True),
     "loss.stability_weight": _Choice([0.0, 0.01, 0.05]),
     "loss.kl_weight": _Float(1e-4, 1e-1, log=True),
-    "training.epochs": _Choice([15, 30]),
+    "training.epochs": _Choice([15, 30, 40]),
     "training.learning_rate": _Float(1e-4, 3e-3, log=True),
     "training.weight_decay": _Float(1e-4, 1e-1, log=True),
     "training.weight_average": _Choice([0.0, 0.98]),
@@ -76,12 +77,30 @@ def _taus(scores: list[list[FloatArray]], assignments: list[Assignment], dataset
     ]
 
 
+def proposed(earlier: list[dict[str, Any]], space: dict[str, Distribution], seed: int) -> dict[str, Any]:
+    """What the sampler would try next, from what is known."""
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    for known in earlier:
+        study.add_trial(optuna.trial.create_trial(params=known["settings"], distributions=space, value=known["tau"]))
+    return study.ask(space).params
+
+
+def trials_of(log: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
+
+
+def recipe_of(dataset: Dataset, space: dict[str, Distribution]) -> dict[str, Any]:
+    sections = load_config(kind=dataset.kind).to_dict()
+    return {name: sections[name.split(".")[0]][name.split(".")[1]] for name in space}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True, help="the log, a line of JSON a trial")
     parser.add_argument("--trials", type=int, default=20, help="in this run")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of every split in a trial")
+    parser.add_argument("--sampler-seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--set", action="append", default=[], help="section.key=value, held in every trial")
     arguments = parser.parse_args()
@@ -90,32 +109,26 @@ def main() -> None:
     splits = load_splits(dataset).splits
     held = dict(_assignment(text) for text in arguments.set)
     space = {name: values for name, values in SPACE.items() if name not in held}
-    earlier = arguments.output.read_text(encoding="utf-8").splitlines() if arguments.output.exists() else []
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=len(earlier)))
-    for line in earlier:
-        known = json.loads(line)
-        study.add_trial(optuna.trial.create_trial(params=known["settings"], distributions=space, value=known["tau"]))
-    for _ in range(arguments.trials):
-        trial = study.ask(space)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    for number in range(arguments.trials):
+        earlier = trials_of(arguments.output)
+        is_first = not earlier and number == arguments.sampler_seed == 0
+        seed = 1000 * arguments.sampler_seed + len(earlier)
+        settings = recipe_of(dataset, space) if is_first else proposed(earlier, space, seed)
         started = time.perf_counter()
-        tau = value_of({**trial.params, **held}, dataset, splits, arguments.seeds, arguments.device)
-        study.tell(trial, tau)
+        tau = value_of({**settings, **held}, dataset, splits, arguments.seeds, arguments.device)
         row = {
-            "trial": trial.number,
             "tau": round(tau, 5),
             "seeds": arguments.seeds,
             "held": held,
-            "settings": trial.params,
+            "settings": settings,
             "seconds": round(time.perf_counter() - started, 1),
         }
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
         with arguments.output.open("a", encoding="utf-8") as log:
             log.write(json.dumps(row) + "\n")
-        print(
-            f"trial {trial.number}: {tau:.4f}, best {study.best_value:.4f} (trial {study.best_trial.number})",
-            flush=True,
-        )
+        known = [trial["tau"] for trial in trials_of(arguments.output)]
+        print(f"{len(known)} trials: {tau:.4f}, best {max(known):.4f}", flush=True)
 
 
 def _assignment(text: str) -> tuple[str, Any]:
