@@ -37,16 +37,11 @@ class Config:
         return replace(self, **{section: replace(getattr(self, section), **keys) for section, keys in changes.items()})
 
 
-# What VASTSum has beyond the paper, and how to do without it.
-BEYOND: dict[str, Any] = {"network.linear_share": 0.5, "network.smoothing": 2.0}
-PAPER: dict[str, Any] = {"network.linear_share": 0.0, "network.smoothing": 0.0}
-
-# One network, two recipes: what the paper leaves open was searched for (docs/results.md says how), and the two
-# kinds of supervision want different training. The defaults are those for scores; these are the changes for summaries.
+# The paper's model. One network, two recipes: what the paper leaves open was searched for (docs/results.md says how),
+# and the two kinds of supervision want different training. The defaults are those for scores; these are the changes.
 RECIPES: dict[Kind, dict[str, Any]] = {
-    "tvsum": BEYOND,
+    "tvsum": {},
     "summe": {
-        **BEYOND,
         "network.width": 128,
         "network.layers": 4,
         "network.kernel_size": 5,
@@ -64,8 +59,29 @@ RECIPES: dict[Kind, dict[str, Any]] = {
     },
 }
 
+# What VASTSum has beyond it: found on validation videos (studies/).
+BEYOND: dict[Kind, dict[str, Any]] = {
+    "tvsum": {"network.linear_share": 0.5, "network.smoothing": 2.0, "network.deviation_scale": 0.95},
+    "summe": {
+        "network.width": 256,
+        "network.layers": 1,
+        "network.kernel_size": 9,
+        "network.dropout": 0.65,
+        "network.input_dropout": 0.45,
+        "network.smoothing": 3.0,
+        "loss.rank_weight": 0.13,
+        "loss.rank_margin": 0.07,
+        "loss.stability_weight": 0.05,
+        "loss.kl_weight": 3e-4,
+        "training.epochs": 30,
+        "training.weight_decay": 2e-3,
+        "training.weight_average": 0.98,
+    },
+}
+
 # The paper's model, and the rows of its Table IV as changes of it.
-TABLE_IV: dict[str, dict[str, Any]] = {
+OF_THE_PAPER: dict[str, dict[str, Any]] = {
+    "paper": {},
     "no-regularization": {"network.dropout": 0.0, "network.input_dropout": 0.0, "training.weight_decay": 0.0},
     "low-learning-rate": {"network.dropout": 0.6, "training.learning_rate": 2.5e-4},
     "gated-residual": {"network.gated_residual": True},
@@ -75,19 +91,23 @@ TABLE_IV: dict[str, dict[str, Any]] = {
     "small-latent": {"network.latent_width": 4},
     "no-stability": {"loss.stability_weight": 0.0},
 }
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "paper": PAPER,
+# VASTSum without one of its parts.
+OF_OURS: dict[str, dict[str, Any]] = {
     "no-linear-path": {"network.linear_share": 0.0},
     "no-smoothing": {"network.smoothing": 0.0},
-    **{name: PAPER | changes for name, changes in TABLE_IV.items()},
+    "no-transformer": {"network.layers": 0},
+    "no-ranking": {"loss.rank_weight": 0.0},
+    "no-stability-training": {"loss.stability_weight": 0.0},
 }
+ABLATIONS = OF_THE_PAPER | OF_OURS
 
 
 def load_config(
     path: Path | None = None, assignments: Sequence[str] = (), ablation: str | None = None, *, kind: Kind = "tvsum"
 ) -> Config:
     """The recipe for `kind`, changed by a TOML file, then by an ablation, then by `section.key=value` assignments."""
-    config = Config().with_settings(RECIPES[kind], f"recipe {kind}")
+    recipe = RECIPES[kind] if ablation in OF_THE_PAPER else RECIPES[kind] | BEYOND[kind]
+    config = Config().with_settings(recipe, f"recipe {kind}")
     if path is not None:
         config = config.with_settings(_flatten(_read_toml(path), str(path)), str(path))
     if ablation is not None:

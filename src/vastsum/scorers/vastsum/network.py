@@ -49,7 +49,7 @@ class VastsumNetwork(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Importance and its standard deviation (B, T)."""
         mu, std = self.head.predict(self.trunk(features, segment_ids, mask, n_segments), likelihood, self.link)
-        return self.link.signal(self.scored(mu, features, mask), likelihood), std
+        return self.link.signal(self.scored(mu, features, mask), likelihood), self.config.deviation_scale * std
 
     def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
         """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
