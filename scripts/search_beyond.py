@@ -79,7 +79,10 @@ def main() -> None:
         parts = parts_of(folds, split, "tvt")
         jobs.append(([dataset.videos[n] for n in parts.train], [dataset.videos[n] for n in parts.watched], seed))
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(train_and_score, config, training, watched, dataset.kind, seed) for training, watched, seed in jobs]
+        futures = [
+            pool.submit(train_and_score, config, training, watched, dataset.kind, seed)
+            for training, watched, seed in jobs
+        ]
         results = [future.result() for future in futures]
     taus = np.concatenate([tau for tau, _ in results], axis=1).mean(axis=1)  # (settings,)
     coverages = np.concatenate([coverage for _, coverage in results], axis=1).mean(axis=1)  # (settings, scales)

@@ -87,8 +87,8 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     n_mean = len(list((plan.folder / "runs" / "tvsum" / "mean").iterdir()))
     assert n_mean == 2 * 2 * 5  # regimes, seeds, splits
     tables = write_tables(plan)
-    assert [table.name for table in tables][:5] == [
-        "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences",
+    assert [table.name for table in tables][:6] == [
+        "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences", "tvsum.uncertainty",
     ]  # fmt: skip
     for table in tables:
         with (plan.folder / "tables" / f"{table.name}.csv").open() as file:

@@ -79,6 +79,7 @@ def write_tables(plan: Plan) -> list[Table]:
             tables.append(table)
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
         tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
+        tables.append(uncertainty_table(benchmark, rows))
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
@@ -190,6 +191,25 @@ def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol) -> str
         return NOTHING
     star = " *" if found.is_real else ""
     return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{star}".replace("-", "−")
+
+
+def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
+    """Is the predicted uncertainty right, and how firm is the choice that is made of the scores?"""
+    metrics = {"coverage_50": "in 50 %", "coverage_90": "in 90 %", "std_correlation": "σ ~ people",
+               "jaccard": "Jaccard", "unstable": "unstable"}  # fmt: skip
+    lines = []
+    for row in rows:
+        for protocol, found in row.rows.items():
+            if not row.is_reference:
+                cells = found.summary()
+                lines.append((row.title, protocol, *(_cell(cells.get(metric), spread=True) for metric in metrics)))
+    notes = (
+        "in 50 %, in 90 %: share of annotations inside the central interval of that mass",
+        "σ ~ people: Spearman's ρ of the predicted deviation with the annotators' own, over the picks of a video",
+        "Jaccard: overlap of the summary with those under score noise; unstable: segments in some of these only",
+    )
+    columns = ("method", "protocol", *metrics.values())
+    return Table(f"{benchmark.name}.uncertainty", f"{benchmark.name}, uncertainty", columns, tuple(lines), notes)
 
 
 def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
