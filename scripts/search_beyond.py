@@ -69,10 +69,12 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], help="section.key=value, on top of the recipe")
     arguments = parser.parse_args()
 
     dataset = load_dataset(arguments.data)
-    config = load_config(None, ["network.linear_share=0.5"], kind=dataset.kind)  # any share: the path has to be there
+    # Any share: the path has to be there.
+    config = load_config(None, ["network.linear_share=0.5", *arguments.set], kind=dataset.kind)
     folds = load_splits(dataset).splits
     jobs = []
     for seed, split in itertools.product(range(arguments.seeds), range(len(folds))):

@@ -61,7 +61,7 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 
 # What VASTSum has beyond it: found on validation videos (studies/).
 BEYOND: dict[Kind, dict[str, Any]] = {
-    "tvsum": {"network.linear_share": 0.5, "network.smoothing": 2.0, "network.deviation_scale": 0.95},
+    "tvsum": {"network.linear_share": 0.5, "network.smoothing": 2.0, "network.deviation_scale": 0.9},
     "summe": {
         "network.width": 256,
         "network.layers": 1,

@@ -1,0 +1,66 @@
+"""The scripts around a study: what goes beyond the paper, other splits, two backbones side by side."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from vastsum.data import load_dataset, load_splits
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "scripts" / script), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_every_setting_beyond_the_paper_is_written_down(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    small = ["network.width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16"]
+    output = tmp_path / "beyond.json"
+    done = run("search_beyond.py", synthetic_files["tvsum"], "-o", output, *(f"--set={setting}" for setting in small))
+    assert done.returncode == 0, done.stderr
+    study = json.loads(output.read_text())
+    assert len(study["tried"]) == 5 * 5
+    assert study["best"]["tau"] == max(trial["tau"] for trial in study["tried"])
+    coverage = study["coverage of the best by deviation_scale"]
+    assert list(coverage.values()) == sorted(coverage.values()), "wider intervals hold more"
+    nearest = min(coverage, key=lambda scale: abs(coverage[scale] - 0.9))
+    assert study["best"]["deviation_scale"] == float(nearest)
+
+
+def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    path = tmp_path / "splits.json"
+    assert run("random_splits.py", synthetic_files["summe"], "-o", path).returncode == 0
+    dataset = load_dataset(synthetic_files["summe"])
+    splits = load_splits(dataset, path).splits
+    assert len(splits) == 5
+    for split in splits:
+        assert {*split.train, *split.test} == set(dataset.videos)
+        assert len(split.test) == round(0.2 * len(dataset.videos))
+    assert len({split.test for split in splits}) > 1
+
+
+def test_two_backbones_side_by_side(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    one, both = synthetic_files["tvsum"], tmp_path / "both.h5"
+    assert run("side_by_side.py", one, one, "-o", both).returncode == 0
+    for name, video in load_dataset(one).videos.items():
+        twice = load_dataset(both).videos[name]
+        np.testing.assert_array_equal(twice.features, np.concatenate([video.features] * 2, axis=1))
+        np.testing.assert_array_equal(twice.annotations, video.annotations)
+
+
+def test_files_of_other_picks_are_refused(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    other, both = tmp_path / "other.h5", tmp_path / "both.h5"
+    other.write_bytes(synthetic_files["tvsum"].read_bytes())
+    with h5py.File(other, "r+") as file:
+        next(iter(file.values()))["picks"][-1] += 1
+    refused = run("side_by_side.py", synthetic_files["tvsum"], other, "-o", both)
+    assert refused.returncode != 0
+    assert "sampled at other frames" in refused.stderr
+    assert not both.exists()
