@@ -28,10 +28,9 @@ def test_every_setting_beyond_the_paper_is_written_down(tmp_path: Path, syntheti
     study = json.loads(output.read_text())
     assert len(study["tried"]) == 5 * 5
     assert study["best"]["tau"] == max(trial["tau"] for trial in study["tried"])
-    coverage = study["coverage of the best by deviation_scale"]
-    assert list(coverage.values()) == sorted(coverage.values()), "wider intervals hold more"
-    nearest = min(coverage, key=lambda scale: abs(coverage[scale] - 0.9))
-    assert study["best"]["deviation_scale"] == float(nearest)
+    scaled = [trial["coverage_90"] for trial in study["covered"]]
+    assert scaled == sorted(scaled), "wider intervals hold more"
+    assert abs(study["nearest"]["coverage_90"] - 0.9) == min(abs(c["coverage_90"] - 0.9) for c in study["covered"])
 
 
 def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
