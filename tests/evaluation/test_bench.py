@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from vastsum.cli.app import app
 from vastsum.data import Dataset, load_splits
 from vastsum.errors import ConfigError, OutputError
+from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
@@ -103,6 +104,15 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     assert "Absent: needs what no file has" in text
     assert "no method was trained for more than 2 epochs" in text
     assert "published" not in tables[0].markdown().split("\n\n", 1)[1].split("|", 1)[0]
+
+
+@pytest.mark.parametrize("method", [name for name, entry in METHODS.items() if entry.learn])
+def test_every_method_has_a_cost(method: str, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "MINUTES", 1)
+    monkeypatch.setattr(cost, "ROUNDS", 1)
+    found = cost.measure_cost(method, Benchmark(tvsum, load_splits(tvsum)))
+    assert found.n_parameters is not None
+    assert min(found.n_parameters, found.multiply_adds, found.milliseconds) > 0
 
 
 @pytest.mark.usefixtures("methods")

@@ -51,7 +51,7 @@ def measure_cost(method: str, benchmark: Benchmark) -> Cost:
     n_parameters = None
     if entry.learn is not None:
         learned = entry.learn(dataset.kind)
-        network = learned.build(dataset.feature_width).eval()
+        network = learned.build(dataset.feature_width).eval().requires_grad_(False)  # counted without its gradients
         n_parameters = sum(weight.numel() for weight in network.parameters())
         scorer = learned.scorer(network, dataset.kind)
     else:

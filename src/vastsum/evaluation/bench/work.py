@@ -174,7 +174,7 @@ def _kept(task: Task, prediction: Prediction) -> dict[str, Any]:
     """The curves of the first seed are kept to look at."""
     if task.seed != 0:
         return {}
-    return {"mean": prediction.mean.round(4).tolist(), "std": prediction.std.round(4).tolist()}
+    return {"mean": prediction.mean.round(6).tolist(), "std": prediction.std.round(6).tolist()}
 
 
 def _learned(plan: Plan, entry: Entry, benchmark: Benchmark) -> LearnedMethod:
