@@ -215,6 +215,14 @@ def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_a_smoo
     assert "linear.weight" not in dict(net.named_parameters())  # gradients never touch it
 
 
+def test_deviations_are_scaled_and_nothing_else() -> None:
+    given = (*video(12, [t // 4 for t in range(12)]), 3, "gaussian")
+    mean, std = network().predict(*given)
+    same_mean, half_std = network(deviation_scale=0.5).predict(*given)
+    assert torch.equal(mean, same_mean)
+    assert torch.allclose(half_std, 0.5 * std)
+
+
 def test_smoothing_leaves_a_constant_as_it_is_to_the_very_ends() -> None:
     mask = torch.ones(2, 9, dtype=torch.bool)
     mask[1, 4:] = False

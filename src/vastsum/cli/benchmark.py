@@ -30,7 +30,9 @@ def benchmark(
     protocol: Annotated[str, typer.Option(help="Any of 5fcv, tvt, last, with commas between them.")] = "5fcv,tvt,last",
     splits: SplitsFile = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 5,
-    ablations: Annotated[bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum.")] = False,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum, and ours.")
+    ] = False,
     max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes. [default: one a core]", min=1)] = None,
     engine: Annotated[

@@ -37,7 +37,8 @@ def train(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. network.width=128")
     ] = None,
     ablation: Annotated[
-        str | None, typer.Option(help="A row of the paper's ablation table, e.g. gated-residual.")
+        str | None,
+        typer.Option(help="'paper' for its model alone; or without a part, or with one it tried, e.g. no-smoothing."),
     ] = None,
     dataset: KindOption = None,
     scores: Scores = None,
