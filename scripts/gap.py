@@ -297,7 +297,7 @@ def together(study: Study) -> Finding:
         np.mean([r.metrics["tau"] for r in study.rows[row].results if r.seed == 0]) for row in ("network", "other")
     ]
     note = f"Spearman of the two curves: {alike:.3f}; the average is above both on {(both > better).sum()} videos; "
-    note += f"before the curves were rounded to four decimals: {recorded[0]:.3f}, {recorded[1]:.3f}"
+    note += f"as recorded, from curves that were not rounded: {recorded[0]:.3f}, {recorded[1]:.3f}"
     rows = [(name, *spread(values)) for name, values in found.items()]
     return Finding("together", "The two curves together", ("τ, first seed", "mean", "from", "to"), rows, note)
 
