@@ -3,19 +3,23 @@
     python benchmarks/inference.py [vastsum summdiff …]
 
 Random features of GoogLeNet's width and fresh weights: what is measured does not depend on either. One CPU thread.
+Then what ships: its scorer beside its backbone, which has to look at every pick of the video first.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 
 import numpy as np
 import torch
 
+from vastsum import Summarizer
 from vastsum.evaluation.bench.cost import milliseconds, ten_minutes
 from vastsum.training.methods import entry_of
 
 ROUNDS = 5
+N_FRAMES = 64  # the backbone's time is counted up from these
 WIDTH = 1024
 
 
@@ -36,6 +40,21 @@ def main(names: list[str]) -> None:
     for name in names:
         median = np.median(taken[name])
         print(f"{name:12s} {median:8.1f} ms   {median / first:6.2f} × {names[0]}")
+    what_ships()
+
+
+def what_ships() -> None:
+    summarizer = Summarizer(threads=1)
+    features, segments = ten_minutes(summarizer.backbone.width)
+    frames = np.random.default_rng(0).integers(0, 256, (N_FRAMES, 224, 224, 3), dtype=np.uint8)
+    scorer_ms, backbone_ms = [], []
+    for _ in range(ROUNDS):
+        scorer_ms.append(milliseconds(summarizer.scorer, features, segments))
+        started = time.perf_counter()
+        summarizer.backbone.extract(frames)
+        backbone_ms.append(1e3 * (time.perf_counter() - started) * len(features) / N_FRAMES)
+    scorer, backbone = np.median(scorer_ms), np.median(backbone_ms)
+    print(f"what ships: scorer {scorer:.1f} ms, backbone {backbone:.0f} ms, {backbone / scorer:.0f} × the scorer")
 
 
 if __name__ == "__main__":
