@@ -21,7 +21,8 @@ FRAMES_AT_ONCE = 32  # at least, so that all workers have something to do
 class Backbone:
     """A network that is loaded and ready, for use from several threads.
 
-    Each of `workers` takes `chunk` frames at a time, or all. `frames_at_once` is how many are best handed over.
+    `workers` threads take `chunk` frames at a time; without a chunk, the caller's own takes all, when the result is
+    waited for. `frames_at_once` is how many are best handed over.
     """
 
     def __init__(
