@@ -24,7 +24,7 @@ from vastsum.scorers.sum_gan import SumGan
 from vastsum.scorers.summdiff import Summdiff
 from vastsum.scorers.vasnet import Vasnet
 from vastsum.scorers.vss_net import VssNet
-from vastsum.training.config import ABLATIONS, load_config
+from vastsum.training.config import OF_OURS, OF_THE_PAPER, load_config
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import Kind
 
@@ -80,8 +80,9 @@ METHODS: dict[str, Entry] = {
 }
 
 ABLATED: dict[str, Entry] = {
-    f"vastsum:{name}": Entry(f"VASTSum, {name.replace('-', ' ')}", _vastsum(name))
-    for name in ABLATIONS
+    f"vastsum:{name}": Entry(f"{of}, {name.replace('-', ' ')}", _vastsum(name))
+    for of, names in (("VASTSum (paper)", OF_THE_PAPER), ("VASTSum", OF_OURS))
+    for name in names
     if name != "paper"
 }
 
