@@ -124,7 +124,8 @@ def test_every_ablation_of_the_paper_trains(name: str, kind: str, tvsum: Dataset
     assert learn is not None
     method = learn(kind)
     plain = entry_of("vastsum").learn(kind)
-    assert (method.config, method.recipe) != (plain.config, plain.recipe)
+    changed = (method.config, method.recipe) != (plain.config, plain.recipe)
+    assert changed or (name, kind) == ("vastsum:no-linear-path", "summe"), "nothing is left out but a ridge not there"
     videos = tuple({"tvsum": tvsum, "summe": summe}[kind].videos.values())[:2]
     log = Trainer(method, [Member(videos, seed=0)]).train_epoch(1)[0]
     assert all(np.isfinite(value) for value in log.values())

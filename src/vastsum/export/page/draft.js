@@ -392,8 +392,9 @@
     return sums;
   }
 
+  /** To single precision, as in Python: the rest is rounding, and must not decide between segments of equal score. */
   function meanOver(sums, { start_frame, end_frame }) {
-    return (sums[end_frame + 1] - sums[start_frame]) / (end_frame - start_frame + 1);
+    return Math.fround((sums[end_frame + 1] - sums[start_frame]) / (end_frame - start_frame + 1));
   }
 
   function sameNumbers(a, b) {
