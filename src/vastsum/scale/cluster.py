@@ -166,7 +166,8 @@ def _connect(ray: Any, address: str | None, n_workers: int | None) -> None:
         raise ConfigError("--address", f"needs more of Ray ({error})", 'run: pip install "ray[client]"') from error
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         problem = f"no Ray cluster answers at {address} ({str(error).splitlines()[0]})"
-        raise ConfigError("--address", problem, "check the address, and RAY_AUTH_TOKEN if it asks for one") from error
+        remedy = "check the address; if it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+        raise ConfigError("--address", problem, remedy) from error
 
 
 def _fitting(resources: dict[str, float], cpus: float, gpus: float) -> int:
