@@ -4,8 +4,9 @@
 
 A trial trains all five splits on their training parts (`tvt`) as one population and is worth the mean τ of its last
 epochs on the validation parts: the best epoch would reward settings that jump about. Test parts are not touched.
-The recipe as it stands is the first trial; then Optuna's sampler (TPE) proposes. The log has a line a trial and is all
-that the search knows: run again, it goes on from there, and several runs (each with a --sampler-seed) may share it.
+A new search begins with the recipe as it stands; then Optuna's sampler (TPE) proposes. The log has a line a trial, as
+they end, and is all that the search knows: run again, it goes on from there, and several runs (each with a
+--sampler-seed) may share it.
 """
 
 from __future__ import annotations
