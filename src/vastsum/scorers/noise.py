@@ -8,7 +8,9 @@ noise whether it is trained alone, padded in a batch, or as one of many members 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +41,7 @@ class Dropout(Noise):
         if not self.training or self.probability == 0.0:
             return x
         kept = _bits(self.keys, x.shape) >= int(self.probability * 2**31)
-        return x * (kept.to(x.dtype) * (1.0 / (1.0 - self.probability)))
+        return torch.where(kept, x * (1.0 / (1.0 - self.probability)), 0.0)
 
 
 class Normal(Noise):
@@ -71,12 +73,43 @@ def layer_keys(layers: list[str], keys: Tensor) -> Mapping[str, Tensor]:
 def _bits(keys: Tensor, shape: torch.Size) -> Tensor:
     """Uniform integers in [0, 2³¹) of `shape` (B, …): a hash of the key and of each coordinate, so that the size of
     the tensor, and with it padding, plays no part."""
-    n_dims = len(shape)
-    place = keys.view(-1, *[1] * (n_dims - 1))
-    for dim in range(1, n_dims):
-        coordinate = torch.arange(shape[dim], dtype=torch.int32, device=keys.device) * _STRIDES[dim - 1]
-        place = place + coordinate.view(-1, *[1] * (n_dims - 1 - dim))
-    return _mixed(place).bitwise_and_(0x7FFFFFFF)
+    bits: Tensor = _hashes(keys, list(shape[1:]))
+    return bits
+
+
+@torch.library.custom_op("vastsum::hashes", mutates_args=())
+def _hashes(keys: Tensor, sizes: list[int]) -> Tensor:
+    """(B, *sizes). An operator of our own, so that under `vmap` it still sees whole tensors and a GPU can hash them in
+    one kernel: written out, a hash is some fifteen passes over memory, and attention draws for every pair of picks."""
+    n_dims = len(sizes)
+    places = [keys.view(-1, *[1] * n_dims)]
+    for dim, size in enumerate(sizes):
+        coordinate = torch.arange(size, dtype=torch.int32, device=keys.device) * _STRIDES[dim]
+        places.append(coordinate.view(-1, *[1] * (n_dims - 1 - dim)))
+    if keys.is_cuda:
+        return _gpu_kernel(len(places))(*places)
+    return _mixed(sum(places[1:], places[0])).bitwise_and_(0x7FFFFFFF)
+
+
+@_hashes.register_vmap
+def _(info: Any, in_dims: tuple[int | None, None], keys: Tensor, sizes: list[int]) -> tuple[Tensor, int]:
+    members = keys.movedim(in_dims[0], 0) if in_dims[0] is not None else keys.expand(info.batch_size, -1)  # (K, B)
+    return _hashes(members.flatten(), sizes).unflatten(0, members.shape), 0
+
+
+@cache
+def _gpu_kernel(n_places: int) -> Callable[..., Tensor]:
+    """What `_mixed` makes of the sum of that many tensors, which broadcast, as one kernel."""
+    given = [f"p{n}" for n in range(n_places)]
+    code = f"""template <typename T> T hashed({", ".join(f"T {name}" for name in given)}) {{
+        unsigned x = {" + ".join(f"(unsigned){name}" for name in given)};
+        x ^= x >> 16; x *= 0x7FEB352Du;
+        x ^= x >> 15; x *= 0x846CA68Bu;
+        x ^= x >> 16;
+        return (T)(x & 0x7FFFFFFFu);
+    }}"""
+    kernel: Callable[..., Tensor] = torch.cuda.jiterator._create_jit_fn(code)
+    return kernel
 
 
 def _unit(bits: Tensor) -> Tensor:

@@ -281,12 +281,10 @@ def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Modu
 def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
     """Clip the norm of each member's gradient (K, …); the norms before."""
     gradients = [weight.grad for weight in weights if weight.grad is not None]
-    norms = torch.sqrt(
-        torch.stack([(gradient**2).reshape(len(gradient), -1).sum(dim=1) for gradient in gradients]).sum(dim=0)
-    )  # (K,)
+    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients]
+    norms = torch.linalg.vector_norm(torch.stack(each), dim=0)  # (K,)
     scale = (limit / (norms + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(scale.view(-1, *[1] * (gradient.dim() - 1)))
+    torch._foreach_mul_(gradients, [scale.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients])
     return norms
 
 
