@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -100,15 +101,14 @@ class SumGanNetwork(nn.Module):
         scores = self.selector(x, mask)  # (B, T)
         if not self.training:
             return SumGanOutput(scores, None)
-        seen, original = self.discriminator(x, mask)
-        mean, log_variance, made = self.remade(x, scores, mask, self.summary_code)
-        seen_made, summary = self.discriminator(made, mask)
-        *_, noise = self.remade(x, self.random_scores(scores.shape), mask, self.random_code)
-        random = self.discriminator(noise, mask)[1]
+        # Video, summary and random picks go through each LSTM together: its steps take as long for three as for one.
+        weights = torch.cat([scores, self.random_scores(scores.shape)]).unsqueeze(-1)
+        twice = torch.cat([mask, mask])
+        means, log_variances, cell = self.encoder(torch.cat([x, x]) * weights, twice)
+        (mean, random_mean), (log_variance, random_log_variance) = means.chunk(2), log_variances.chunk(2)
+        codes = [self.summary_code(mean, log_variance), self.random_code(random_mean, random_log_variance)]
+        made = self.decoder(torch.cat(codes), cell, twice)
+        views, logits = self.discriminator(torch.cat([x, made]), torch.cat([mask, twice]))
+        (seen, seen_made, _), (original, summary, random) = views.chunk(3), logits.chunk(3)
         distance = ((seen - seen_made) ** 2).sum(dim=1)
         return SumGanOutput(scores, Play(mean, log_variance, distance, original, summary, random))
-
-    def remade(self, x: Tensor, scores: Tensor, mask: Tensor, sampler: Sampler) -> tuple[Tensor, Tensor, Tensor]:
-        """The code's mean and logarithm of variance, and the video made of x weighed by scores."""
-        mean, log_variance, cell = self.encoder(x * scores.unsqueeze(-1), mask)
-        return mean, log_variance, self.decoder(sampler(mean, log_variance), cell, mask)
