@@ -106,6 +106,18 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     assert "published" not in tables[0].markdown().split("\n\n", 1)[1].split("|", 1)[0]
 
 
+@pytest.mark.usefixtures("methods")
+def test_each_table_counts_its_own_seeds(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",), protocols=("tvt", "last"), n_seeds=2)
+    run(plan)
+    for task in plan.all_tasks():
+        if (task.regime, task.seed) == ("tvt", 1):
+            task.path(plan.folder).unlink()
+    tvt, last, *_ = write_tables(plan)
+    assert (tvt.rows[-1][:2], last.rows[-1][:2]) == (("Mean", "1"), ("Mean", "2"))
+    assert "Mean: 5 trainings are still to be done" in tvt.notes
+
+
 @pytest.mark.parametrize("method", [name for name, entry in METHODS.items() if entry.learn])
 def test_every_method_has_a_cost(method: str, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "MINUTES", 1)

@@ -41,8 +41,12 @@ class MethodRow:
     rows: dict[Protocol, Row] = field(default_factory=dict)
     published: dict[Protocol, Published] = field(default_factory=dict)
     n_parameters: int | None = None
-    n_seeds: int = 0
     is_reference: bool = False
+
+    def n_seeds(self, protocol: Protocol) -> int:
+        """How many are in the protocol's numbers: fewer than the plan's while trainings are still to be done."""
+        row = self.rows.get(protocol)
+        return len({result.seed for result in row.results}) if row else 0
 
 
 def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
@@ -56,7 +60,6 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
     n_undone = 0
-    seeds: set[int] = set()
     for task in plan.tasks(benchmark, method):
         result = plan.result(task)
         if result is None:
@@ -64,13 +67,11 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
         elif "failed" in result:
             failures.append(result["failed"])
         else:
-            seeds.add(task.seed)
             row.n_parameters = result.get("n_parameters")
             for protocol in plan.protocols:
                 into = row.rows.setdefault(protocol, Row(entry.title, protocol, MEANING[protocol]))
                 into.results += _results(result, protocol)
     row.rows = {protocol: found for protocol, found in row.rows.items() if found.results}
-    row.n_seeds = len(seeds)
     if failures:
         row.missing = f"failed: {failures[0]}"
     elif n_undone and not row.missing:
@@ -95,7 +96,6 @@ def _reference_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
     for row in reference_rows(benchmark.dataset, tests, []):
         reference = MethodRow(row.method.lower().replace(" ", "-"), row.method, row.meaning, is_reference=True)
         reference.rows = dict.fromkeys(plan.protocols, row)
-        reference.n_seeds = len({result.seed for result in row.results})
         reference.published = _published(plan, benchmark, reference.name)
         found.append(reference)
     return found

@@ -118,7 +118,7 @@ def _main_row(row: MethodRow, protocol: Protocol, price: Cost | None) -> tuple[s
     gap = f"{cells['tau']['mean'] - quoted.tau:+.3f}".replace("-", "−") if quoted and found else NOTHING
     return (
         row.title,
-        str(row.n_seeds) if row.n_seeds else NOTHING,
+        str(row.n_seeds(protocol) or NOTHING),
         *(_cell(cells.get(metric), spread=metric != "f1") for metric in ("tau", "rho", "f1")),
         f"{quoted.tau:.3f} / {quoted.rho:.3f}" if quoted else NOTHING,
         gap,
