@@ -124,10 +124,28 @@ def test_calibration_of_binary_summaries() -> None:
     right = calibration(Prediction(p, np.full(1000, 0.01)), truth, "summe")
     wrong = calibration(Prediction(1 - p, np.full(1000, 0.01)), truth, "summe")
     assert right.nll < np.log(2) < wrong.nll
+    assert right.coverage_50 == pytest.approx(0.5, abs=0.01)
+    assert right.coverage_90 == pytest.approx(0.9, abs=0.01)
+    assert wrong.coverage_90 < 0.8
     assert right.std_correlation > 0.7
     constant = calibration(Prediction(np.full(1000, 0.5), np.full(1000, 0.0)), truth, "summe")
     assert constant.nll == pytest.approx(np.log(2))
+    assert constant.coverage_90 == pytest.approx(0.9)
     assert constant.std_correlation == 0.0
+
+
+def test_rare_yes_is_expected_rarely() -> None:
+    rng = np.random.default_rng(0)
+    segments = Segments(np.array([[0, 999]]), np.arange(1000), 1000)
+    truth = BenchmarkVideo("v", np.zeros((1000, 1)), segments, None, rng.random((30, 1000)) < 0.13)
+
+    def coverage(p: float) -> float:
+        return calibration(Prediction(np.full(1000, p), np.zeros(1000)), truth, "summe").coverage_90
+
+    assert coverage(0.13) == pytest.approx(0.9, abs=0.01)
+    assert coverage(0.02) < 0.85  # sure of no: every yes is a surprise
+    assert coverage(0.0) == pytest.approx(0.9 * 0.87, abs=0.01)
+    assert coverage(0.99) < 0.2
 
 
 def test_robustness_tells_a_clear_choice_from_a_close_one() -> None:

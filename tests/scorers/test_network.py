@@ -223,6 +223,15 @@ def test_deviations_are_scaled_and_nothing_else() -> None:
     assert torch.allclose(half_std, 0.5 * std)
 
 
+def test_probabilities_are_scaled_with_their_deviations_up_to_certainty() -> None:
+    given = (*video(12, [t // 4 for t in range(12)]), 3, "bernoulli")
+    p, std = network().predict(*given)
+    scaled_p, scaled_std = network(probability_scale=1.5).predict(*given)
+    assert torch.allclose(scaled_p, (1.5 * p).clamp(max=1.0))
+    assert torch.allclose(scaled_std, 1.5 * std)
+    assert network(probability_scale=100.0).predict(*given)[0].max() == 1.0
+
+
 def test_smoothing_leaves_a_constant_as_it_is_to_the_very_ends() -> None:
     mask = torch.ones(2, 9, dtype=torch.bool)
     mask[1, 4:] = False

@@ -26,17 +26,16 @@ class Calibration:
 
 
 def calibration(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> Calibration:
-    """Scores are taken as Gaussian with the predicted mean and deviation. Binary summaries are Bernoulli: the mean is
-    the probability, and an annotation's own variance p(1 − p) adds to the uncertainty of p."""
+    """Scores are taken as Gaussian with the predicted mean and deviation, binary summaries as Bernoulli: there the mean
+    is the probability, and how sure the model is of it plays no part in what one person is expected to say."""
     annotations = video.annotations.astype(np.float64)  # (U, T)
     std = annotation_std(prediction, kind)
-    distance = np.abs(annotations - prediction.mean)
-    within = [float((distance <= stats.norm.ppf(0.5 + mass / 2) * std).mean()) for mass in INTERVALS]
-    nll = (
-        _gaussian_nll(annotations, prediction.mean, std)
-        if kind == "tvsum"
-        else _bernoulli_nll(annotations, prediction.mean)
-    )
+    if kind == "tvsum":
+        within = [_gaussian_coverage(annotations, prediction.mean, std, mass) for mass in INTERVALS]
+        nll = _gaussian_nll(annotations, prediction.mean, std)
+    else:
+        within = [_bernoulli_coverage(annotations, prediction.mean, mass) for mass in INTERVALS]
+        nll = _bernoulli_nll(annotations, prediction.mean)
     return Calibration(nll, within[0], within[1], _rank_correlation(std, annotations.std(axis=0)))
 
 
@@ -46,6 +45,21 @@ def annotation_std(prediction: Prediction, kind: Kind) -> FloatArray:
         return np.maximum(prediction.std, 1e-6)
     p = np.clip(prediction.mean, 0.0, 1.0)
     return np.sqrt(prediction.std**2 + p * (1 - p)) + 1e-6
+
+
+def _gaussian_coverage(annotations: FloatArray, mean: FloatArray, std: FloatArray, mass: float) -> float:
+    return float((np.abs(annotations - mean) <= stats.norm.ppf(0.5 + mass / 2) * std).mean())
+
+
+def _bernoulli_coverage(annotations: FloatArray, probability: FloatArray, mass: float) -> float:
+    """Two answers leave no interval of a given mass. So "no" is spread evenly over [0, 1 − p] and "yes" over the rest
+    (the probability integral transform of counts: C. Czado, T. Gneiting, L. Held, Biometrics 65, 2009), and what lies
+    in the central `mass` counts: exactly `mass` of it, if p is right."""
+    no = 1 - np.clip(probability, 1e-6, 1 - 1e-6)  # (T,)
+    low, high = 0.5 - mass / 2, 0.5 + mass / 2
+    share_of_no = (np.minimum(high, no) - np.minimum(low, no)) / no
+    share_of_yes = (np.maximum(high, no) - np.maximum(low, no)) / (1 - no)
+    return float(np.where(annotations > 0.5, share_of_yes, share_of_no).mean())
 
 
 def _gaussian_nll(annotations: FloatArray, mean: FloatArray, std: FloatArray) -> float:

@@ -28,12 +28,13 @@ class NetworkConfig:
     linear_smoothing: float = 4.0  # of the linear path over time, in picks
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
+    probability_scale: float = 1.0  # beyond the paper: times p when a video is scored; the knapsack sees no difference
     gated_residual: bool = False  # ablation: + gated residual modules
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
     def __post_init__(self) -> None:
         sizes = ("feature_width", "width", "heads", "latent_width", "head_width")
-        _require("network", self, positive=(*sizes, "temperature", "deviation_scale"))
+        _require("network", self, positive=(*sizes, "temperature", "deviation_scale", "probability_scale"))
         not_negative = (
             "layers",
             "conv_layers",

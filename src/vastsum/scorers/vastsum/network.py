@@ -49,7 +49,11 @@ class VastsumNetwork(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Importance and its standard deviation (B, T)."""
         mu, std = self.head.predict(self.trunk(features, segment_ids, mask, n_segments), likelihood, self.link)
-        return self.link.signal(self.scored(mu, features, mask), likelihood), self.config.deviation_scale * std
+        signal, std = self.link.signal(self.scored(mu, features, mask), likelihood), self.config.deviation_scale * std
+        if likelihood == "gaussian":
+            return signal, std
+        scale = self.config.probability_scale
+        return (scale * signal).clamp(max=1.0), scale * std
 
     def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
         """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
