@@ -69,6 +69,7 @@ BEYOND: dict[Kind, dict[str, Any]] = {
         "network.dropout": 0.65,
         "network.input_dropout": 0.45,
         "network.smoothing": 3.0,
+        "network.probability_scale": 1.8,
         "loss.rank_weight": 0.13,
         "loss.rank_margin": 0.07,
         "loss.stability_weight": 0.05,
