@@ -150,7 +150,7 @@ def fewer_epochs(config: Config) -> dict[str, Any]:
 
 
 class JoinedMethod(VastsumMethod):
-    """The linear path is fitted to the videos themselves, which come before their copies: it is not what is asked."""
+    """The closed form is fitted to the videos themselves, which come before their copies: it is not what is asked."""
 
     def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
         super().start(network, videos[: len(videos) // (1 + N_COPIES)])
@@ -236,7 +236,8 @@ class ResidualNetwork(VastsumNetwork):
 class ResidualMethod(VastsumMethod):
     def build(self, feature_width: int) -> VastsumNetwork:
         # Any share: the path has to be there.
-        return ResidualNetwork(replace(self.config.network, feature_width=feature_width, linear_share=0.5))
+        network = replace(self.config.network, linear_share=0.5, kernel_share=0.0)
+        return ResidualNetwork(replace(network, feature_width=feature_width))
 
 
 def annotators_alike(job: Job) -> Videos:

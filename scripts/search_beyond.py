@@ -1,13 +1,13 @@
-"""What share of the score should be the linear path's, how much should it be smoothed, and what makes the intervals
-right? Asked of validation videos.
+"""What share of the score should be a closed form's, how much should be smoothed, and what makes the intervals right?
+Asked of validation videos.
 
     python scripts/search_beyond.py tvsum.googlenet.h5 -o studies/beyond.tvsum.googlenet.json
 
 Trains VASTSum's network on the training part of every split (`tvt`), without looking at its validation or test part,
-and scores the validation videos after the last epoch with every share and smoothing of the grid: they join only when a
-video is scored, so one training answers for all. With the recipe's own share and smoothing, the scale of the standard
-deviation (of the probability, where people gave summaries) is the one whose 90 % intervals hold nearest to 90 % of what
-people said. Every value tried is written down.
+and scores the validation videos after the last epoch with every path, share and smoothing of the grid: they join only
+when a video is scored, so one training answers for all. With the recipe's own, the kernel's settings are changed one at
+a time, and the scale of the standard deviation (of the probability, where people gave summaries) is the one whose 90 %
+intervals hold nearest to 90 % of what people said. Every value tried is written down.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import argparse
 import itertools
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -27,47 +27,74 @@ from vastsum.data import BenchmarkVideo, load_dataset, load_splits
 from vastsum.evaluation.calibration import calibration
 from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
-from vastsum.scorers.vastsum.linear import Smoothing
+from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.vastsum.network import VastsumNetwork
+from vastsum.scorers.vastsum.paths import Smoothing
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import parts_of
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import Kind, Prediction
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+PATHS, SHARES = ("linear", "kernel"), (0.25, 0.5, 0.75, 1.0)
 SMOOTHINGS = (0.0, 1.0, 2.0, 3.0, 4.0)
 SCALES = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 2.0, 2.5)
 SCALED: dict[Kind, str] = {"tvsum": "deviation_scale", "summe": "probability_scale"}
+GRID = [("none", 0.0, smoothing) for smoothing in SMOOTHINGS] + list(itertools.product(PATHS, SHARES, SMOOTHINGS))
+KERNELS: tuple[dict[str, Any], ...] = (
+    {}, {"sharpness": 1.0}, {"sharpness": 4.0}, {"video_sharpness": 0.0}, {"video_sharpness": 2.0},
+    {"video_sharpness": 18.0}, {"penalty": 10.0}, {"penalty": 100.0}, {"n_landmarks": 512}, {"n_landmarks": 1024},
+)  # fmt: skip
+
+
+@dataclass
+class Answers:
+    """On each watched video: τ of each setting of the grid and of the kernel, and the coverage at each scale."""
+
+    grid: list[list[float]]
+    kernels: list[list[float]]
+    coverages: list[list[float]]
 
 
 def train_and_score(
     config: Config, training: list[BenchmarkVideo], watched: list[BenchmarkVideo], kind: Kind, seed: int
-) -> tuple[list[list[float]], list[list[float]]]:
-    """τ of each setting of the grid, and the recipe's 90 % coverage at each scale, on each watched video."""
+) -> Answers:
     torch.set_num_threads(1)
-    # Any share: the path has to be there.
-    method = VastsumMethod(config.with_settings({"network.linear_share": 0.5}, "search"))
+    # Any shares: the paths have to be there.
+    both = config.with_settings({"network.linear_share": 0.5, "network.kernel_share": 0.5}, "search")
+    method = VastsumMethod(both)
     trainer = Trainer(method, [Member(tuple(training), seed)])
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
     network = cast(VastsumNetwork, trainer.network())
 
-    def predicted(share: float, smoothing: float) -> list[Prediction]:
-        network.config = replace(network.config, linear_share=share, deviation_scale=1.0, probability_scale=1.0)
+    def predicted(linear: float, kernel: float, smoothing: float) -> list[Prediction]:
+        shares = replace(network.config, linear_share=linear, kernel_share=kernel)
+        network.config = replace(shares, deviation_scale=1.0, probability_scale=1.0)
         network.smooth = Smoothing(smoothing)
         scorer = method.scorer(network, kind)
         return [scorer.predict(video.features, video.segments) for video in watched]
 
-    taus = [
-        [judge(each.mean, video, kind)[0] for each, video in zip(predicted(*setting), watched, strict=True)]
-        for setting in itertools.product(SHARES, SMOOTHINGS)
+    def taus(predictions: list[Prediction]) -> list[float]:
+        return [judge(each.mean, video, kind)[0] for each, video in zip(predictions, watched, strict=True)]
+
+    ours = (config.network.linear_share, config.network.kernel_share, config.network.smoothing)
+    grid = [
+        taus(predicted(share * (path == "linear"), share * (path == "kernel"), smoothing))
+        for path, share, smoothing in GRID
     ]
-    ours = predicted(config.network.linear_share, config.network.smoothing)
+    recipe = predicted(*ours)
     coverages = [
-        [_coverage(each, scale, video, kind) for each, video in zip(ours, watched, strict=True)] for scale in SCALES
+        [_coverage(each, scale, video, kind) for each, video in zip(recipe, watched, strict=True)] for scale in SCALES
     ]
-    return taus, coverages
+    kernels = []
+    if config.network.kernel_share:
+        wanted = [(video.features, method.wanted(video.annotations, kind)) for video in training]
+        assert network.kernel is not None
+        for changes in KERNELS:
+            network.kernel.take(KernelRidge.fit(wanted, **{"n_landmarks": config.network.kernel_landmarks} | changes))
+            kernels.append(taus(predicted(*ours)))
+    return Answers(grid, kernels, coverages)
 
 
 def _coverage(prediction: Prediction, scale: float, video: BenchmarkVideo, kind: Kind) -> float:
@@ -99,17 +126,20 @@ def main() -> None:
             for training, watched, seed in jobs
         ]
         results = [future.result() for future in futures]
-    taus = np.concatenate([tau for tau, _ in results], axis=1).mean(axis=1)  # (settings,)
-    coverages = np.concatenate([coverage for _, coverage in results], axis=1).mean(axis=1)  # (scales,)
-    grid = list(itertools.product(SHARES, SMOOTHINGS))
+
+    def means(name: str) -> list[float]:
+        """Of each setting, over all videos of all trainings."""
+        by_setting = zip(*(getattr(answers, name) for answers in results), strict=True)
+        return [round(float(np.mean(np.concatenate(taus))), 4) for taus in by_setting]
+
     tried = [
-        {"linear_share": share, "smoothing": smoothing, "tau": round(float(tau), 4)}
-        for (share, smoothing), tau in zip(grid, taus, strict=True)
+        {"path": path, "share": share, "smoothing": smoothing, "tau": tau}
+        for (path, share, smoothing), tau in zip(GRID, means("grid"), strict=True)
     ]
     best = max(tried, key=lambda trial: trial["tau"])
     covered = [
-        {SCALED[dataset.kind]: scale, "coverage_90": round(float(coverage), 4)}
-        for scale, coverage in zip(SCALES, coverages, strict=True)
+        {SCALED[dataset.kind]: scale, "coverage_90": coverage}
+        for scale, coverage in zip(SCALES, means("coverages"), strict=True)
     ]
     nearest = min(covered, key=lambda trial: abs(trial["coverage_90"] - 0.9))
     write_json(
@@ -121,6 +151,7 @@ def main() -> None:
             "best": best,
             "nearest": nearest,
             "tried": tried,
+            "kernels": [{**changes, "tau": tau} for changes, tau in zip(KERNELS, means("kernels"), strict=False)],
             "covered": covered,
         },
     )

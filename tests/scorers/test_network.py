@@ -12,8 +12,8 @@ from torch.nn import functional as F
 
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.head import LOG_VARIANCE_RANGE
-from vastsum.scorers.vastsum.linear import Smoothing
 from vastsum.scorers.vastsum.network import LearnedPositions, SegmentLayer, VastsumNetwork, pool_segments
+from vastsum.scorers.vastsum.paths import Smoothing
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.types import Segments
 
@@ -32,7 +32,8 @@ ADD_ONS = {
     "plain": {},
     "gated": {"gated_residual": True},
     "cnn": {"cnn_attention": True},
-    "beyond the paper": {"linear_share": 0.5, "smoothing": 2.0},
+    "linear path": {"linear_share": 0.5, "smoothing": 2.0},
+    "kernel path": {"kernel_share": 0.5, "kernel_landmarks": 7, "smoothing": 2.0},
 }
 
 
@@ -41,6 +42,11 @@ def network(**changes: object) -> VastsumNetwork:
     net = VastsumNetwork(NetworkConfig(**{**vars(SMALL), **changes})).double().eval()
     if net.linear is not None:
         net.linear.weight.normal_()
+    if net.kernel is not None:
+        for buffer in (net.kernel.landmarks, net.kernel.landmark_videos, net.kernel.weight):
+            buffer.normal_()
+        net.kernel.sharpness.fill_(0.1)
+        net.kernel.video_sharpness.fill_(0.1)
     return net
 
 

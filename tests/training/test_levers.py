@@ -27,7 +27,10 @@ from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import Prediction
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "levers.py"
-SMALL = ["network.width=16", "network.head_width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16"]
+SMALL = [
+    "network.width=16", "network.head_width=16", "network.layers=1", "network.kernel_landmarks=16",
+    "training.epochs=1", "loss.rank_pairs=16",
+]  # fmt: skip
 CONFIG = load_config(None, SMALL)
 
 
@@ -201,7 +204,7 @@ def test_copies_take_the_steps_of_the_recipe_and_leave_its_ridge_alone(levers: M
     for method, videos in ((copied, levers.LEVERS["mix-up"].videos(job)), (plain, job.training)):
         network = method.build(tvsum.feature_width)
         method.start(network, [(video.features, video.annotations, video.kind) for video in videos])
-        weights.append(network.linear.weight)
+        weights.append(network.kernel.weight)
     torch.testing.assert_close(*weights, rtol=0, atol=0)
 
 
@@ -230,7 +233,7 @@ def test_the_network_learns_what_the_ridge_leaves(levers: ModuleType, tvsum: Dat
     method = levers.ResidualMethod(CONFIG)
     network = method.build(tvsum.feature_width)
     method.start(network, [(video.features, video.annotations, video.kind) for video in videos])
-    plain = VastsumMethod(CONFIG.with_settings({"network.linear_share": 0.0}, "test")).build(tvsum.feature_width)
+    plain = VastsumMethod(CONFIG.with_settings({"network.kernel_share": 0.0}, "test")).build(tvsum.feature_width)
     plain.load_state_dict(network.state_dict(), strict=False)
     batch = unannotated(videos[0].features, videos[0].segments, "tvsum")
     inputs = method.inputs(batch)

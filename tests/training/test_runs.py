@@ -292,10 +292,11 @@ def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset)
             assert not solution[len(video.segments) :].any()
 
 
+@pytest.mark.parametrize("path", ["linear", "kernel"])
 @pytest.mark.parametrize("kind", ["tvsum", "summe"])
-def test_the_linear_path_is_a_ridge_on_the_training_videos(kind: str, tvsum: Dataset, summe: Dataset) -> None:
+def test_a_path_is_a_closed_form_of_the_training_videos(kind: str, path: str, tvsum: Dataset, summe: Dataset) -> None:
     videos = list({"tvsum": tvsum, "summe": summe}[kind].videos.values())[:4]
-    config = LEARNING.with_settings({"network.linear_share": 1.0}, "test")
+    config = LEARNING.with_settings({f"network.{path}_share": 1.0, "network.kernel_landmarks": 64}, "test")
     trainer = alone(config, videos)
     before = trainer.importance([videos])[0]
     trainer.train_epoch(0)

@@ -21,12 +21,19 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_setting_beyond_the_paper_is_written_down(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    small = ["network.width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16"]
+    small = [
+        "network.width=16",
+        "network.layers=1",
+        "training.epochs=1",
+        "loss.rank_pairs=16",
+        "network.kernel_landmarks=32",
+    ]
     output = tmp_path / "beyond.json"
     done = run("search_beyond.py", synthetic_files["tvsum"], "-o", output, *(f"--set={setting}" for setting in small))
     assert done.returncode == 0, done.stderr
     study = json.loads(output.read_text())
-    assert len(study["tried"]) == 5 * 5
+    assert len(study["tried"]) == 5 + 2 * 4 * 5  # without a path, and with either
+    assert len(study["kernels"]) == 10
     assert study["best"]["tau"] == max(trial["tau"] for trial in study["tried"])
     scaled = [trial["coverage_90"] for trial in study["covered"]]
     assert scaled == sorted(scaled), "wider intervals hold more"

@@ -61,7 +61,7 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 
 # What VASTSum has beyond it: found on validation videos (studies/).
 BEYOND: dict[Kind, dict[str, Any]] = {
-    "tvsum": {"network.linear_share": 0.5, "network.smoothing": 2.0, "network.deviation_scale": 0.9},
+    "tvsum": {"network.kernel_share": 0.75, "network.smoothing": 2.0, "network.deviation_scale": 0.9},
     "summe": {
         "network.width": 256,
         "network.layers": 1,
@@ -92,9 +92,10 @@ OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "small-latent": {"network.latent_width": 4},
     "no-stability": {"loss.stability_weight": 0.0},
 }
-# VASTSum without one of its parts.
+# VASTSum without one of its parts, or with a linear path for that of the kernel.
 OF_OURS: dict[str, dict[str, Any]] = {
-    "no-linear-path": {"network.linear_share": 0.0},
+    "no-kernel-path": {"network.kernel_share": 0.0},
+    "linear-path": {"network.kernel_share": 0.0, "network.linear_share": 0.5},
     "no-smoothing": {"network.smoothing": 0.0},
     "no-transformer": {"network.layers": 0},
     "no-ranking": {"loss.rank_weight": 0.0},

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.batch import Batch
+from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum import losses
@@ -40,16 +41,21 @@ class VastsumMethod(LearnedMethod):
         return VastsumNetwork(self.config.with_settings({"network.feature_width": feature_width}, "data").network)
 
     def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
-        """The linear path is a ridge on what μ should be: the mean score, or the logit of how many took the frame."""
-        linear = cast(VastsumNetwork, network).linear
-        if linear is None:
+        """The paths beside the network are closed forms of what μ should be: the mean score, or the logit of how many
+        took the frame."""
+        linear, kernel = cast(VastsumNetwork, network).linear, cast(VastsumNetwork, network).kernel
+        if linear is None and kernel is None:
             return
-        wanted = [(features, self._wanted(annotations, kind)[None]) for features, annotations, kind in videos]
-        ridge = RidgeScorer.fit(wanted, penalty=LINEAR_PENALTY)
-        linear.weight.copy_(torch.from_numpy(ridge.weights))
-        linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
+        wanted = [(features, self.wanted(annotations, kind)) for features, annotations, kind in videos]
+        if linear is not None:
+            ridge = RidgeScorer.fit([(features, mu[None]) for features, mu in wanted], penalty=LINEAR_PENALTY)
+            linear.weight.copy_(torch.from_numpy(ridge.weights))
+            linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
+        if kernel is not None:
+            kernel.take(KernelRidge.fit(wanted, self.config.network.kernel_landmarks))
 
-    def _wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
+    def wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
+        """What μ (T,) should be, from annotations (U, T)."""
         mean = annotations.mean(axis=0)
         if kind == "tvsum":
             return mean

@@ -26,6 +26,9 @@ class NetworkConfig:
     input_dropout: float = 0.8
     linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
     linear_smoothing: float = 4.0  # of the linear path over time, in picks
+    kernel_share: float = 0.0  # beyond the paper: how much of it, then, is the kernel path's
+    kernel_landmarks: int = 2048  # training frames that the kernel path compares with
+    kernel_smoothing: float = 3.0  # of the kernel path over time, in picks
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
     probability_scale: float = 1.0  # beyond the paper: times p when a video is scored; the knapsack sees no difference
@@ -33,7 +36,7 @@ class NetworkConfig:
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
     def __post_init__(self) -> None:
-        sizes = ("feature_width", "width", "heads", "latent_width", "head_width")
+        sizes = ("feature_width", "width", "heads", "latent_width", "head_width", "kernel_landmarks")
         _require("network", self, positive=(*sizes, "temperature", "deviation_scale", "probability_scale"))
         not_negative = (
             "layers",
@@ -42,6 +45,8 @@ class NetworkConfig:
             "input_dropout",
             "linear_share",
             "linear_smoothing",
+            "kernel_share",
+            "kernel_smoothing",
             "smoothing",
         )
         _require("network", self, not_negative=not_negative)
@@ -53,8 +58,9 @@ class NetworkConfig:
             raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
         if self.positions < 2:
             raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
-        if self.linear_share > 1:
-            raise ConfigError("network.linear_share", f"{self.linear_share} is more than all", "use 0 to 1")
+        for name in ("linear_share", "kernel_share"):
+            if getattr(self, name) > 1:
+                raise ConfigError(f"network.{name}", f"{getattr(self, name)} is more than all", "use 0 to 1")
         for name in ("dropout", "input_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")

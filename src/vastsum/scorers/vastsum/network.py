@@ -17,7 +17,7 @@ from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 from vastsum.scorers.vastsum.likelihood import Likelihood
-from vastsum.scorers.vastsum.linear import LinearPath, Smoothing
+from vastsum.scorers.vastsum.paths import KernelPath, LinearPath, Smoothing
 
 
 class VastsumNetwork(nn.Module):
@@ -37,6 +37,8 @@ class VastsumNetwork(nn.Module):
         self.gated_residual = GatedResidual(d, config.dropout) if config.gated_residual else None
         self.head = VariationalHead(d, config.latent_width, config.head_width, config.dropout)
         self.linear = LinearPath(config.feature_width, config.linear_smoothing) if config.linear_share else None
+        kernel = (config.feature_width, config.kernel_landmarks, config.kernel_smoothing)
+        self.kernel = KernelPath(*kernel) if config.kernel_share else None
         self.smooth = Smoothing(config.smoothing) if config.smoothing else None
 
     def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> HeadOutput:
@@ -61,6 +63,8 @@ class VastsumNetwork(nn.Module):
             mu = self.smooth(mu, mask)
         if self.linear is not None:
             mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
+        if self.kernel is not None:
+            mu = torch.lerp(mu, self.kernel(features, mask), self.config.kernel_share)
         return mu
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:
