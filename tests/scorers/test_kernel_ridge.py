@@ -26,13 +26,6 @@ def videos() -> Videos:
     return found
 
 
-def predicted(fitted: KernelRidge, features: FloatArray) -> FloatArray:
-    video = features.mean(axis=0, keepdims=True)
-    apart = fitted.sharpness * squared_distances(features, fitted.landmarks)
-    apart = apart + fitted.video_sharpness * squared_distances(video, fitted.landmark_videos)
-    return np.exp(-apart) @ fitted.weights + fitted.target_mean
-
-
 def test_with_all_frames_for_landmarks_it_is_kernel_ridge_regression(videos: Videos) -> None:
     fitted = KernelRidge.fit(videos, n_landmarks=1000)
     assert len(fitted.weights) == 400
@@ -41,7 +34,7 @@ def test_with_all_frames_for_landmarks_it_is_kernel_ridge_regression(videos: Vid
     kernel = np.exp(-apart - fitted.video_sharpness * squared_distances(fitted.landmark_videos, fitted.landmark_videos))
     exact = np.linalg.solve(kernel + PENALTY * np.eye(400), wanted - wanted.mean())
     expected = kernel @ exact + wanted.mean()
-    found = np.concatenate([predicted(fitted, features) for features, _ in videos])
+    found = np.concatenate([fitted.predict(features) for features, _ in videos])
     np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
@@ -49,7 +42,7 @@ def test_it_learns_what_no_line_tells_and_what_hangs_on_the_video(videos: Videos
     *training, odd, even = videos
     fitted = KernelRidge.fit(training, n_landmarks=100, penalty=0.1)
     for features, wanted in (odd, even):
-        assert np.corrcoef(predicted(fitted, features), wanted)[0, 1] > 0.7
+        assert np.corrcoef(fitted.predict(features), wanted)[0, 1] > 0.7
 
 
 def test_the_path_predicts_as_the_regression_does_and_spare_landmarks_weigh_nothing(videos: Videos) -> None:
@@ -60,10 +53,10 @@ def test_the_path_predicts_as_the_regression_does_and_spare_landmarks_weigh_noth
         for features, _ in videos[:2]:
             x = torch.tensor(features, dtype=torch.float32)[None]
             found = path(x, torch.ones(1, len(features), dtype=torch.bool))[0]
-            np.testing.assert_allclose(found, predicted(fitted, features), atol=1e-3)
+            np.testing.assert_allclose(found, fitted.predict(features), atol=1e-3)
 
 
 def test_frames_that_are_all_the_same_are_no_trouble() -> None:
     fitted = KernelRidge.fit([(np.ones((30, 4)), np.linspace(0, 1, 30))], n_landmarks=10)
     assert np.isfinite(fitted.weights).all()
-    np.testing.assert_allclose(predicted(fitted, np.ones((5, 4))), 0.5, atol=0.01)
+    np.testing.assert_allclose(fitted.predict(np.ones((5, 4))), 0.5, atol=0.01)

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, ndimage
 
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, Prediction, Segments
 
 SHARPNESS = 2.0  # how fast likeness falls, over the mean squared distance of two frames
 VIDEO_SHARPNESS = 8.0  # the same for the mean frames of their videos
 PENALTY = 30.0  # λ
+N_LANDMARKS = 2048
+SMOOTHING = 3.0  # of the prediction over time, in picks
 JITTER = 1e-6  # landmarks may be nearly the same frame
 
 
@@ -34,7 +36,7 @@ class KernelRidge:
     def fit(
         cls,
         videos: Sequence[tuple[FloatArray, FloatArray]],
-        n_landmarks: int,
+        n_landmarks: int = N_LANDMARKS,
         *,
         sharpness: float = SHARPNESS,
         video_sharpness: float = VIDEO_SHARPNESS,
@@ -59,6 +61,31 @@ class KernelRidge:
         return cls(
             landmarks, means[owner[chosen]], weights, float(wanted.mean()), sharpness / unit, video_sharpness / unit
         )
+
+    def predict(self, features: FloatArray) -> FloatArray:
+        """What is expected of each frame (T,) of a video (T, D)."""
+        video = features.mean(axis=0, keepdims=True)
+        apart = self.sharpness * squared_distances(features, self.landmarks)  # (T, M)
+        apart += self.video_sharpness * squared_distances(video, self.landmark_videos)
+        expected: FloatArray = np.exp(-apart) @ self.weights + self.target_mean
+        return expected
+
+
+class KernelRidgeScorer:
+    """By itself, a closed form to read networks beside; its prediction is smoothed in time."""
+
+    def __init__(self, fitted: KernelRidge, noise: float) -> None:
+        self.fitted, self.noise = fitted, noise
+
+    @classmethod
+    def fit(cls, videos: Sequence[tuple[FloatArray, FloatArray]]) -> KernelRidgeScorer:
+        """`videos` are features (T, D) and annotations (U, T)."""
+        fitted = KernelRidge.fit([(features, annotations.mean(axis=0)) for features, annotations in videos])
+        return cls(fitted, float(np.sqrt(np.mean([annotations.var() for _, annotations in videos]))))
+
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:
+        mean = ndimage.gaussian_filter1d(self.fitted.predict(features.astype(np.float64)), SMOOTHING)
+        return Prediction(mean, np.full(len(mean), self.noise))
 
 
 def squared_distances(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from vastsum.scorers.constant import ConstantScorer
 from vastsum.scorers.csta import Csta
 from vastsum.scorers.dmasum import Dmasum
 from vastsum.scorers.dsnet import AnchorBased, AnchorFree
+from vastsum.scorers.kernel_ridge import KernelRidgeScorer
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.maam import Aaam, Maam
 from vastsum.scorers.pgl_sum import PglSum
@@ -54,9 +55,14 @@ def _fit_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
     return choose_ridge([(video.features, video.annotations) for video in videos])
 
 
+def _fit_kernel_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
+    return KernelRidgeScorer.fit([(video.features, video.annotations) for video in videos])
+
+
 METHODS: dict[str, Entry] = {
     "length": Entry("Length only", fit=lambda _: ConstantScorer(), note="the knapsack on constant scores"),
     "ridge": Entry("Ridge", fit=_fit_ridge, note="λ and smoothing chosen on training folds"),
+    "kernel-ridge": Entry("Kernel ridge", fit=_fit_kernel_ridge, note="settings found on TVSum's validation videos"),
     "vasnet": Entry("VASNet", lambda _: Vasnet()),
     "pgl-sum": Entry("PGL-SUM", lambda _: PglSum()),
     "dsnet-ab": Entry("DSNet-AB", lambda _: AnchorBased()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vastsum.errors import ConfigError
+from vastsum.scorers.kernel_ridge import N_LANDMARKS, SMOOTHING
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class NetworkConfig:
     linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
     linear_smoothing: float = 4.0  # of the linear path over time, in picks
     kernel_share: float = 0.0  # beyond the paper: how much of it, then, is the kernel path's
-    kernel_landmarks: int = 2048  # training frames that the kernel path compares with
-    kernel_smoothing: float = 3.0  # of the kernel path over time, in picks
+    kernel_landmarks: int = N_LANDMARKS  # training frames that the kernel path compares with
+    kernel_smoothing: float = SMOOTHING  # of the kernel path over time, in picks
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
     probability_scale: float = 1.0  # beyond the paper: times p when a video is scored; the knapsack sees no difference
