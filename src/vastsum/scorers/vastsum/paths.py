@@ -37,7 +37,8 @@ class LinearPath(nn.Module):
 class KernelPath(nn.Module):
     """The weights of the landmarks that a frame is like, as `KernelRidge` has them, smoothed in time.
 
-    There is always the same number of landmarks, so that networks can be stacked; those not needed weigh nothing.
+    There is always the same number of landmarks, so that networks can be stacked; those not needed weigh nothing. They
+    are features of training frames: whoever passes such a network on passes them on too.
     """
 
     landmarks: Tensor
