@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -35,3 +39,19 @@ def tvsum(synthetic_files: dict[str, Path]) -> Dataset:
 @pytest.fixture(scope="session")
 def summe(synthetic_files: dict[str, Path]) -> Dataset:
     return load_dataset(synthetic_files["summe"])
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[[str], ModuleType]:
+    """A script of the repository as a module, to try its parts."""
+
+    def loaded(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "scripts" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # dataclasses look their module up
+        spec.loader.exec_module(module)
+        return module
+
+    return loaded

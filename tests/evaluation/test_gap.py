@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,19 +20,12 @@ from vastsum.evaluation.bench.rows import by_video, method_rows
 from vastsum.evaluation.bench.work import work
 from vastsum.evaluation.references import human_agreement
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "gap.py"
 METHODS = ("vasnet", "ridge")
 
 
 @pytest.fixture(scope="module")
-def gap() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gap", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gap"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def gap(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("gap")
 
 
 @pytest.fixture(scope="module")

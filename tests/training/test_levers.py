@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,14 +35,8 @@ CONFIG = load_config(None, SMALL)
 
 
 @pytest.fixture(scope="module")
-def levers() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("levers", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["levers"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+def levers(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("levers")
 
 
 @pytest.fixture(params=["tvsum", "summe"])
