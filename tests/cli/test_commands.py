@@ -187,7 +187,9 @@ def test_a_checkpoint_becomes_a_model_for_summarize(
 ) -> None:
     checkpoint = trained / "split0.seed0" / "last.safetensors"
     model = tmp_path / "mine.onnx"
-    assert vastsum("export", checkpoint, "-o", model).returncode == 0
+    exported = vastsum("export", checkpoint, "-o", model)
+    assert exported.returncode == 0
+    assert "holds features of training frames" in exported.stdout
     video = load_dataset(synthetic_files["tvsum"]).videos["synth_1"]
     theirs = load_onnx(model).predict(video.features, video.segments)
     ours = load_checkpoint(checkpoint)[0].predict(video.features, video.segments)

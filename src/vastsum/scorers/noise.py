@@ -92,8 +92,8 @@ def _hashes(keys: Tensor, sizes: list[int]) -> Tensor:
 
 
 @_hashes.register_vmap
-def _(info: Any, in_dims: tuple[int | None, None], keys: Tensor, sizes: list[int]) -> tuple[Tensor, int]:
-    members = keys.movedim(in_dims[0], 0) if in_dims[0] is not None else keys.expand(info.batch_size, -1)  # (K, B)
+def _(_: Any, in_dims: tuple[int, None], keys: Tensor, sizes: list[int]) -> tuple[Tensor, int]:
+    members = keys.movedim(in_dims[0], 0)  # (K, B)
     return _hashes(members.flatten(), sizes).unflatten(0, members.shape), 0
 
 

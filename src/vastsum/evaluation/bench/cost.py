@@ -32,18 +32,24 @@ class Cost:
 
 
 def costs(plan: Plan, benchmark: Benchmark) -> dict[str, Cost]:
-    """Measured once for each method and width of features, and kept in the bench's folder."""
+    """Measured once for each method and width of features, and kept in the bench's folder; none for a method that
+    failed, which may well fail here too."""
     path = plan.folder / "costs.json"
     known: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found = {}
     for method in plan.methods:
         key = f"{method} {benchmark.dataset.kind} {benchmark.dataset.feature_width}"
-        if key not in known and not entry_of(method).missing:
+        if key not in known and _has_numbers(plan, benchmark, method):
             known[key] = asdict(measure_cost(method, benchmark))
             write_json(path, known)
         if key in known:
             found[method] = Cost(**known[key])  # type: ignore[arg-type]
     return found
+
+
+def _has_numbers(plan: Plan, benchmark: Benchmark, method: str) -> bool:
+    results = (plan.result(task) for task in plan.tasks(benchmark, method))
+    return any(result is not None and "failed" not in result for result in results)
 
 
 def measure_cost(method: str, benchmark: Benchmark) -> Cost:
