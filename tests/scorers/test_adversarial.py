@@ -16,7 +16,7 @@ from vastsum.scorers.ac_sum_gan import AcSumGan, fragment_means, fragments
 from vastsum.scorers.adversarial import reversed_in_time
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
-from vastsum.scorers.sum_gan import SumGan
+from vastsum.scorers.sum_gan import SumGan, SumGanNetwork
 from vastsum.training.batches import VideoTensors, pad
 from vastsum.training.loop import Member, Trainer
 
@@ -64,6 +64,19 @@ def test_every_parameter_is_trained_in_some_phase(method: LearnedMethod, tvsum: 
             if name.startswith(prefixes) and weight.grad is not None and bool(weight.grad.any())
         }
     still = {name for name, _ in network.named_parameters()} - moved
+    assert still <= {"decoder.recurrent.lstm.weight_ih_l0"}, "the decoder is fed nothing; all else learns"
+
+
+def test_all_parts_learn_from_one_pass(monkeypatch: pytest.MonkeyPatch, tvsum: Dataset) -> None:
+    passes = []
+    forward = SumGanNetwork.forward
+    monkeypatch.setattr(SumGanNetwork, "forward", lambda *given: passes.append(0) or forward(*given))
+    videos = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))[:2]
+    trainer = Trainer(SumGan(), [Member(tuple(videos), seed=0)])
+    before = {name: weight.detach().clone() for name, weight in trainer.weights.items()}
+    trainer.train_epoch(0)
+    still = {name for name, weight in trainer.weights.items() if bool((weight == before[name]).all())}
+    assert len(passes) == len(videos)
     assert still <= {"decoder.recurrent.lstm.weight_ih_l0"}, "the decoder is fed nothing; all else learns"
 
 

@@ -33,8 +33,8 @@ class LearnedMethod(ABC):
     only through the layers of `vastsum.scorers.noise`. Where `stackable` is true they work under `torch.func.vmap`, and
     many trainings run as one program.
 
-    `phases` are the losses that take turns in each step, with the prefixes of the parameters each of them trains:
-    one phase that trains everything, unless networks play against each other.
+    `phases` are the losses of a step, with the prefixes of the parameters each of them trains: one that trains
+    everything, unless networks play against each other. All are taken from one pass through the network.
     """
 
     recipe: Recipe

@@ -2,12 +2,13 @@
 
 B. Mahasseni, M. Lam, S. Todorovic, "Unsupervised Video Summarization with Adversarial LSTM Networks", CVPR 2017.
 
-It sees no annotation. Three losses take turns: selector and encoder make the reconstruction close (in the
+It sees no annotation. Each pass serves three losses: selector and encoder make the reconstruction close (in the
 discriminator's eyes), the code normal and the summary short; the decoder makes it close and believed; the discriminator
 tells originals from what was made of the summary and of picks weighed at random. Departures: features are halved in
 width by a linear layer and all LSTMs have that width (the paper's have up to 2048); the decoder is fed nothing; encoder
 and decoder are not trained beforehand; all parts learn at one rate, where the paper's discriminator learns ten times
-slower. Number of epochs, rates and the details of the losses were not checked against the paper's text.
+slower; a step takes eight videos. Number of epochs, rates and the details of the losses were not checked against the
+paper's text.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class SumGanOutput(NamedTuple):
 class SumGan(LearnedMethod):
     recipe = Recipe(
         epochs=50,
-        batch_size=1,
+        batch_size=8,
         learning_rate=1e-4,
         weight_decay=0.0,
         optimizer="adam",

@@ -31,6 +31,8 @@ LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
 
 Weights = dict[str, Tensor]
 Log = dict[str, float]
+Gradients = tuple[Tensor | None, ...]
+"""Of each weight, in their order; none where a weight does not count."""
 
 
 @dataclass(frozen=True)
@@ -128,28 +130,40 @@ class Trainer:
     def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int) -> dict[str, FloatArray]:
         """One optimiser step of every phase; the sums (K,) of each loss term over the members' videos."""
         sums: dict[str, FloatArray] = {}
+        gradients: dict[str, Gradients] = {}
+        for rows in passes:
+            for phase, found in self._gradients(rows, epoch, sums).items():
+                gradients[phase] = _added(gradients[phase], found) if phase in gradients else found
+        real = [row.member for rows in passes for row in rows if row.share]
         for phase, optimizer in self.optimizers.items():
-            optimizer.zero_grad()
-            for rows in passes:
-                self._accumulate(rows, Moment(epoch, [self._rng(row, epoch) for row in rows], phase), sums)
-            norms = _clip_each(optimizer.param_groups[0]["params"], self.recipe.gradient_clip)
-            real = [row.member for rows in passes for row in rows if row.share]
+            weights = optimizer.param_groups[0]["params"]
+            for weight, gradient in zip(weights, gradients[phase], strict=True):
+                weight.grad = gradient
+            norms = _clip_each(weights, self.recipe.gradient_clip)
             sums["gradient_norm"] = norms.cpu().double().numpy() * np.bincount(real, minlength=len(self.members))
             optimizer.step()
         self._update_average()
         return sums
 
-    def _accumulate(self, rows: Sequence[_Row], moment: Moment, sums: dict[str, FloatArray]) -> None:
-        keys = np.array([rng.integers(2**31) for rng in moment.rngs], np.int32).reshape(len(self.members), -1)
+    def _gradients(self, rows: Sequence[_Row], epoch: int, sums: dict[str, FloatArray]) -> dict[str, Gradients]:
+        """Of each phase's loss for its own weights, all from one pass; every loss term is added to the sums."""
+        rngs = [self._rng(row, epoch) for row in rows]
+        keys = np.array([rng.integers(2**31) for rng in rngs], np.int32).reshape(len(self.members), -1)
         batch = self._batch(rows)
-        terms = self.method.losses(self._forward(self.weights, batch, keys), batch, moment)
+        output = self._forward(self.weights, batch, keys)
         shares = torch.tensor([row.share for row in rows], device=self.device)
-        # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
-        torch.autograd.backward((terms["total"] * shares).sum())
         real = (shares > 0).to(torch.float64)
-        for name, values in terms.items():
-            by_member = (values.detach() * real).view(len(self.members), -1).sum(dim=1).cpu().double().numpy()
-            sums[name] = sums.get(name, 0.0) + by_member
+        gradients: dict[str, Gradients] = {}
+        for phase, optimizer in self.optimizers.items():
+            terms = self.method.losses(output, batch, Moment(epoch, rngs, phase))
+            # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
+            loss, weights = (terms["total"] * shares).sum(), optimizer.param_groups[0]["params"]
+            more = len(gradients) + 1 < len(self.optimizers)
+            gradients[phase] = torch.autograd.grad(loss, weights, retain_graph=more, allow_unused=True)
+            for name, values in terms.items():
+                by_member = (values.detach() * real).view(len(self.members), -1).sum(dim=1).cpu().double().numpy()
+                sums[name] = sums.get(name, 0.0) + by_member
+        return gradients
 
     def _forward(self, weights: Weights, batch: Batch, keys: np.ndarray) -> Any:
         """The network's output for a batch that holds B videos of each member, one member after another."""
@@ -214,7 +228,8 @@ class Trainer:
         self._shelf = Shelf([VideoTensors.of(video, self.device) for video in self._videos.values()])
 
     def _optimizer(self, prefixes: tuple[str, ...]) -> torch.optim.Optimizer:
-        weights = [weight for name, weight in self.weights.items() if name.startswith(prefixes)]
+        named = self.weights.items()
+        weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
         return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
 
@@ -286,6 +301,10 @@ def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
     scale = (limit / (norms + 1e-6)).clamp(max=1.0)
     torch._foreach_mul_(gradients, [scale.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients])
     return norms
+
+
+def _added(a: Gradients, b: Gradients) -> Gradients:
+    return tuple(y if x is None else x if y is None else x + y for x, y in zip(a, b, strict=True))
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
