@@ -5,9 +5,10 @@ Asked of validation videos.
 
 Trains VASTSum's network on the training part of every split (`tvt`), without looking at its validation or test part,
 and scores the validation videos after the last epoch with every path, share and smoothing of the grid: they join only
-when a video is scored, so one training answers for all. With the recipe's own, the kernel's settings are changed one at
-a time, and the scale of the standard deviation (of the probability, where people gave summaries) is the one whose 90 %
-intervals hold nearest to 90 % of what people said. Every value tried is written down.
+when a video is scored, so one training answers for all. With the recipe's own, the settings of the kernel are changed
+one at a time; so are those of the mean over like frames; and the scale of the standard deviation (of the probability,
+where people gave summaries) is the one whose 90 % intervals hold nearest to 90 % of what people said. Every value tried
+is written down.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
 from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.scorers.vastsum.paths import Smoothing
+from vastsum.scorers.vastsum.paths import NonLocalMean, Smoothing
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import parts_of
@@ -43,16 +44,19 @@ SCALED: dict[Kind, str] = {"tvsum": "deviation_scale", "summe": "probability_sca
 GRID = [("none", 0.0, smoothing) for smoothing in SMOOTHINGS] + list(itertools.product(PATHS, SHARES, SMOOTHINGS))
 KERNELS: tuple[dict[str, Any], ...] = (
     {}, {"sharpness": 1.0}, {"sharpness": 4.0}, {"video_sharpness": 0.0}, {"video_sharpness": 2.0},
-    {"video_sharpness": 18.0}, {"penalty": 10.0}, {"penalty": 100.0}, {"n_landmarks": 512}, {"n_landmarks": 1024},
+    {"video_sharpness": 18.0}, {"penalty": 3.0}, {"penalty": 30.0}, {"n_landmarks": 512}, {"n_landmarks": 2048},
 )  # fmt: skip
+MEANS = [(0.0, 0.0, 0.0), *itertools.product((2.0, 3.0, 4.0, 6.0), (60.0, 120.0, 240.0), (0.0, 1.0, 2.0))]
 
 
 @dataclass
 class Answers:
-    """On each watched video: τ of each setting of the grid and of the kernel, and the coverage at each scale."""
+    """On each watched video: τ of each setting of the grid, of the kernel and of the mean over like frames, and the
+    coverage at each scale."""
 
     grid: list[list[float]]
     kernels: list[list[float]]
+    means: list[list[float]]
     coverages: list[list[float]]
 
 
@@ -87,6 +91,11 @@ def train_and_score(
     coverages = [
         [_coverage(each, scale, video, kind) for each, video in zip(recipe, watched, strict=True)] for scale in SCALES
     ]
+    means, own = [], network.nonlocal_mean
+    for sharpness, reach, smoothing in MEANS:
+        network.nonlocal_mean = NonLocalMean(sharpness, reach, smoothing) if sharpness else None
+        means.append(taus(predicted(*ours)))
+    network.nonlocal_mean = own
     kernels = []
     if config.network.kernel_share:
         wanted = [(video.features, method.wanted(video.annotations, kind)) for video in training]
@@ -94,7 +103,7 @@ def train_and_score(
         for changes in KERNELS:
             network.kernel.take(KernelRidge.fit(wanted, **{"n_landmarks": config.network.kernel_landmarks} | changes))
             kernels.append(taus(predicted(*ours)))
-    return Answers(grid, kernels, coverages)
+    return Answers(grid, kernels, means, coverages)
 
 
 def _coverage(prediction: Prediction, scale: float, video: BenchmarkVideo, kind: Kind) -> float:
@@ -151,6 +160,10 @@ def main() -> None:
             "best": best,
             "nearest": nearest,
             "tried": tried,
+            "means": [
+                {"sharpness": sharpness, "reach": reach, "smoothing": smoothing, "tau": tau}
+                for (sharpness, reach, smoothing), tau in zip(MEANS, means("means"), strict=True)
+            ],
             "kernels": [{**changes, "tau": tau} for changes, tau in zip(KERNELS, means("kernels"), strict=False)],
             "covered": covered,
         },

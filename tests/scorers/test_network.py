@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.head import LOG_VARIANCE_RANGE
 from vastsum.scorers.vastsum.network import LearnedPositions, SegmentLayer, VastsumNetwork, pool_segments
-from vastsum.scorers.vastsum.paths import Smoothing
+from vastsum.scorers.vastsum.paths import NonLocalMean, Smoothing
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.types import Segments
 
@@ -34,6 +34,7 @@ ADD_ONS = {
     "cnn": {"cnn_attention": True},
     "linear path": {"linear_share": 0.5, "smoothing": 2.0},
     "kernel path": {"kernel_share": 0.5, "kernel_landmarks": 7, "smoothing": 2.0},
+    "non-local mean": {"nonlocal_sharpness": 3.0, "nonlocal_reach": 5.0},
 }
 
 
@@ -219,6 +220,23 @@ def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_a_smoo
     expected = 0.75 * ndimage.gaussian_filter1d(raw, 2.0) + 0.25 * ndimage.gaussian_filter1d(linear, 4.0)
     np.testing.assert_allclose(net(features, ids, mask).mu[0].detach().numpy()[inside], expected[inside], atol=1e-6)
     assert "linear.weight" not in dict(net.named_parameters())  # gradients never touch it
+
+
+def test_a_score_becomes_the_mean_of_those_of_like_frames_nearby() -> None:
+    features, _, mask = video(30, [0] * 30)
+    scores = torch.randn(1, 30, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    x, place = features[0].numpy(), np.arange(30)
+    apart = ((x[:, None] - x) ** 2).sum(axis=-1)
+    weight = np.exp(-3.0 * apart / apart.mean() - 0.5 * ((place[:, None] - place) / 8.0) ** 2)
+    expected = weight @ scores[0].numpy() / weight.sum(axis=1)
+    found = NonLocalMean(3.0, 8.0, 0.0).double()(scores, features, mask)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_frames_that_all_look_the_same_share_one_score() -> None:
+    scores, mask = torch.arange(6.0)[None], torch.ones(1, 6, dtype=torch.bool)
+    shared = NonLocalMean(3.0, 1e6, 0.0)(scores, torch.ones(1, 6, 4), mask)
+    assert torch.allclose(shared, scores.mean())
 
 
 def test_deviations_are_scaled_and_nothing_else() -> None:

@@ -17,8 +17,8 @@ from vastsum.types import FloatArray, Prediction, Segments
 
 SHARPNESS = 2.0  # how fast likeness falls, over the mean squared distance of two frames
 VIDEO_SHARPNESS = 8.0  # the same for the mean frames of their videos
-PENALTY = 30.0  # λ
-N_LANDMARKS = 2048
+PENALTY = 10.0  # λ
+N_LANDMARKS = 1024
 SMOOTHING = 3.0  # of the prediction over time, in picks
 JITTER = 1e-6  # landmarks may be nearly the same frame
 

@@ -31,6 +31,9 @@ class NetworkConfig:
     kernel_landmarks: int = N_LANDMARKS  # training frames that the kernel path compares with
     kernel_smoothing: float = SMOOTHING  # of the kernel path over time, in picks
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
+    nonlocal_sharpness: float = 0.0  # beyond the paper: of the mean over like frames when a video is scored; 0: none
+    nonlocal_reach: float = 120.0  # how far apart they may be, in picks
+    nonlocal_smoothing: float = 1.0  # of that mean over time, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
     probability_scale: float = 1.0  # beyond the paper: times p when a video is scored; the knapsack sees no difference
     gated_residual: bool = False  # ablation: + gated residual modules
@@ -38,7 +41,8 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         sizes = ("feature_width", "width", "heads", "latent_width", "head_width", "kernel_landmarks")
-        _require("network", self, positive=(*sizes, "temperature", "deviation_scale", "probability_scale"))
+        scales = ("temperature", "nonlocal_reach", "deviation_scale", "probability_scale")
+        _require("network", self, positive=(*sizes, *scales))
         not_negative = (
             "layers",
             "conv_layers",
@@ -49,6 +53,8 @@ class NetworkConfig:
             "kernel_share",
             "kernel_smoothing",
             "smoothing",
+            "nonlocal_sharpness",
+            "nonlocal_smoothing",
         )
         _require("network", self, not_negative=not_negative)
         if self.width % self.heads:

@@ -17,7 +17,7 @@ from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 from vastsum.scorers.vastsum.likelihood import Likelihood
-from vastsum.scorers.vastsum.paths import KernelPath, LinearPath, Smoothing
+from vastsum.scorers.vastsum.paths import KernelPath, LinearPath, NonLocalMean, Smoothing
 
 
 class VastsumNetwork(nn.Module):
@@ -40,6 +40,8 @@ class VastsumNetwork(nn.Module):
         kernel = (config.feature_width, config.kernel_landmarks, config.kernel_smoothing)
         self.kernel = KernelPath(*kernel) if config.kernel_share else None
         self.smooth = Smoothing(config.smoothing) if config.smoothing else None
+        alike = (config.nonlocal_sharpness, config.nonlocal_reach, config.nonlocal_smoothing)
+        self.nonlocal_mean = NonLocalMean(*alike) if config.nonlocal_sharpness else None
 
     def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> HeadOutput:
         """features (B, T, D), segment_ids (B, T), mask (B, T) → parameters of the importance of each pick."""
@@ -65,6 +67,8 @@ class VastsumNetwork(nn.Module):
             mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
         if self.kernel is not None:
             mu = torch.lerp(mu, self.kernel(features, mask), self.config.kernel_share)
+        if self.nonlocal_mean is not None:
+            mu = self.nonlocal_mean(mu, features, mask)
         return mu
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:

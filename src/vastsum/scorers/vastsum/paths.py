@@ -1,8 +1,11 @@
-"""What VASTSum has beyond the paper: paths from single frames beside the network, and smoothing in time.
+"""What VASTSum has beyond the paper: paths from single frames beside the network, and means over frames of the video.
 
 A ridge on single frames, linear or of a kernel, ranks TVSum's frames as well as the network does, and errs elsewhere.
 So they are averaged. Such a path is a closed form of the training videos: gradients never touch it, and the network
 learns as if it were alone. It joins when a video is scored.
+
+What people say of a shot they say of the next one like it. So scores are then averaged, over time and over the frames
+of the video that look alike.
 """
 
 from __future__ import annotations
@@ -77,8 +80,36 @@ class KernelPath(nn.Module):
 
 
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
-    """(…, n, D), (m, D) → (…, n, m)"""
-    return ((a**2).sum(dim=-1, keepdim=True) + (b**2).sum(dim=-1) - 2 * a @ b.T).clamp(min=0.0)
+    """(…, n, D), (…, m, D) → (…, n, m)"""
+    apart = (a**2).sum(dim=-1, keepdim=True) + (b**2).sum(dim=-1).unsqueeze(-2) - 2 * a @ b.transpose(-1, -2)
+    return apart.clamp(min=0.0)
+
+
+class NonLocalMean(nn.Module):
+    """The mean score of the frames that look like this one and are not too far, smoothed in time.
+
+    After A. Buades, B. Coll, J.-M. Morel, "A Non-Local Algorithm for Image Denoising", CVPR 2005. `sharpness` is how
+    fast likeness falls, over the mean squared distance of two frames of the video; `reach` is a standard deviation in
+    picks.
+    """
+
+    def __init__(self, sharpness: float, reach: float, smoothing: float) -> None:
+        super().__init__()
+        self.sharpness, self.reach = sharpness, reach
+        self.smooth = Smoothing(smoothing)
+
+    def forward(self, scores: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+        """scores (B, T), features (B, T, D), mask (B, T) → (B, T)"""
+        real, count = mask.to(scores.dtype), mask.sum(dim=1).view(-1, 1, 1)
+        x = features * real.unsqueeze(-1)  # (B, T, D)
+        x = (x - x.sum(dim=1, keepdim=True) / count) * real.unsqueeze(-1)  # about the mean frame: distances round less
+        unit = 2 * (x**2).sum(dim=(1, 2), keepdim=True) / count  # (B, 1, 1)
+        place = torch.arange(scores.shape[1], device=scores.device) / self.reach
+        apart = self.sharpness * _squared_distances(x, x) / unit.clamp(min=1e-12)  # (B, T, T)
+        weight = torch.exp(-apart - 0.5 * (place.unsqueeze(1) - place) ** 2) * real.unsqueeze(1)
+        mean = (weight @ scores.unsqueeze(-1)).squeeze(-1) / weight.sum(dim=2).clamp(min=1e-6)
+        smoothed: Tensor = self.smooth(mean, mask)
+        return smoothed
 
 
 class Smoothing(nn.Module):
