@@ -30,7 +30,7 @@ from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
 from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.scorers.vastsum.paths import NonLocalMean, Smoothing
+from vastsum.scorers.vastsum.paths import KernelPath, NonLocalMean, Smoothing
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import parts_of
@@ -99,9 +99,12 @@ def train_and_score(
     kernels = []
     if config.network.kernel_share:
         wanted = [(video.features, method.wanted(video.annotations, kind)) for video in training]
-        assert network.kernel is not None
         for changes in KERNELS:
-            network.kernel.take(KernelRidge.fit(wanted, **{"n_landmarks": config.network.kernel_landmarks} | changes))
+            fitted = KernelRidge.fit(wanted, **{"n_landmarks": config.network.kernel_landmarks} | changes)
+            network.kernel = KernelPath(
+                training[0].features.shape[1], len(fitted.weights), config.network.kernel_smoothing
+            )
+            network.kernel.take(fitted)
             kernels.append(taus(predicted(*ours)))
     return Answers(grid, kernels, means, coverages)
 
