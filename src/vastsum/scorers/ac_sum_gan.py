@@ -79,7 +79,6 @@ class AcSumGan(LearnedMethod):
         gradient_clip=5.0,
         schedule="constant",
     )
-    stackable = False
     phases = {  # noqa: RUF012
         "encoder": ("encoder.",),
         "decoder": ("decoder.",),

@@ -60,7 +60,6 @@ class SumGan(LearnedMethod):
         gradient_clip=5.0,
         schedule="constant",
     )
-    stackable = False
     phases = {  # noqa: RUF012
         "summarizer": ("compress.", "selector.", "encoder."),
         "decoder": ("decoder.",),
