@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ from vastsum.types import FloatArray, IntArray, Prediction, Segments
 DEFAULT_SCORER = "vastsum"
 EMBEDDED = {DEFAULT_SCORER: "vastsum.onnx"}
 
-# Attention compares every segment with every other: about twelve minutes at a time keep memory the same however long a
-# video is. The longest training video has 130 segments, so nothing that was learned reaches further.
+# Attention compares every segment with every other, and so does the mean over like frames with picks: some twelve
+# minutes at a time keep memory the same however long a video is. No training video is longer than either of these, so
+# nothing that was learned reaches further.
 MAX_SEGMENTS_AT_ONCE = 144
+MAX_PICKS_AT_ONCE = 2048
 
 
 class OnnxScorer:
@@ -57,26 +60,34 @@ class OnnxScorer:
             problem = f"takes features of width {self.feature_width}, these have {features.shape[1]}"
             raise CheckpointError(self.where, problem, "use the backbone it was trained with")
         windows = [
-            self._window(features, segments.ids, first) for first in range(0, len(segments), MAX_SEGMENTS_AT_ONCE)
+            self._window(features[start:end], segments.ids[start:end]) for start, end in windows_of(segments.ids)
         ]
         mean, std = (np.concatenate(parts).astype(np.float64) for parts in zip(*windows, strict=True))
         return Prediction(mean, std)
 
-    def _window(self, features: FloatArray, ids: IntArray, first: int) -> tuple[FloatArray, FloatArray]:
-        """Scores of the picks in up to MAX_SEGMENTS_AT_ONCE segments from `first` on, seen by themselves."""
-        start, end = np.searchsorted(ids, [first, first + MAX_SEGMENTS_AT_ONCE])
-        if start == end:
-            return np.zeros(0), np.zeros(0)
-        own_ids = (ids[start:end] - first).astype(np.int64)
+    def _window(self, features: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Scores of these picks, seen by themselves."""
+        own_ids = (ids - ids[0]).astype(np.int64)
         feed: dict[str, NDArray[Any]] = {
-            "features": np.ascontiguousarray(features[None, start:end], dtype=np.float32),
+            "features": np.ascontiguousarray(features[None], dtype=np.float32),
             "segment_ids": own_ids[None],
             "segments": np.zeros((1, int(own_ids[-1]) + 1), dtype=np.int64),
         }
         mean, std = self._session.run(["mean", "std"], feed)
-        if not mean.shape == std.shape == (1, end - start):
+        if not mean.shape == std.shape == (1, len(ids)):
             raise self._not_a_scorer()
         return mean[0], std[0]
+
+
+def windows_of(ids: IntArray) -> Iterator[tuple[int, int]]:
+    """Ranges of picks to be scored at once, by the segment each lies in: whole segments, unless one is too long."""
+    start = 0
+    while start < len(ids):
+        end = int(min(np.searchsorted(ids, ids[start] + MAX_SEGMENTS_AT_ONCE), start + MAX_PICKS_AT_ONCE))
+        if end < len(ids) and ids[end] > ids[start]:
+            end = int(np.searchsorted(ids, ids[end]))
+        yield start, end
+        start = end
 
 
 def load_scorer(
