@@ -8,12 +8,10 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
-from vastsum.scorers import onnx_scorer
+from vastsum.scorers import windows
 from vastsum.scorers.onnx_scorer import OnnxScorer, load_scorer
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.network import VastsumNetwork
@@ -68,32 +66,20 @@ def test_torch_and_onnx_agree(
     assert deployed.std == pytest.approx(trained.std, abs=1e-4)
 
 
-def test_long_videos_are_scored_a_window_at_a_time(files: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_videos_are_scored_a_window_at_a_time(
+    network: VastsumNetwork, files: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     scorer = load_scorer(files["gaussian"])
     features, segments = video(300, 50)
-    monkeypatch.setattr(onnx_scorer, "MAX_SEGMENTS_AT_ONCE", 20)
+    monkeypatch.setattr(windows, "MAX_SEGMENTS_AT_ONCE", 20)
     prediction = scorer.predict(features, segments)
     assert prediction.mean.shape == prediction.std.shape == (300,)
+    trained = VastsumScorer(network, "gaussian").predict(features, segments)
+    assert prediction.mean == pytest.approx(trained.mean, abs=1e-4)
     # A window is scored as if it were a video of its own.
     first = segments.ids < 20
     alone = Segments(segments.bounds[:20], segments.picks[first], int(segments.bounds[19, 1]) + 1)
     assert prediction.mean[first] == pytest.approx(scorer.predict(features[first], alone).mean, abs=1e-6)
-
-
-@given(st.lists(st.integers(1, 40), min_size=1, max_size=60))
-def test_windows_hold_every_pick_once_and_whole_segments(sizes: list[int]) -> None:
-    ids = np.repeat(np.arange(0, 2 * len(sizes), 2), sizes)  # every other segment has no pick
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(onnx_scorer, "MAX_SEGMENTS_AT_ONCE", 9)
-        patched.setattr(onnx_scorer, "MAX_PICKS_AT_ONCE", 30)
-        windows = list(onnx_scorer.windows_of(ids))
-    assert [start for start, _ in windows] == [0, *(end for _, end in windows[:-1])]
-    assert windows[-1][1] == len(ids)
-    for start, end in windows:
-        assert 0 < end - start <= 30
-        assert ids[end - 1] - ids[start] < 9
-        whole = end == len(ids) or ids[end] != ids[end - 1]
-        assert whole or ids[start] == ids[end - 1], "only a segment too long for a window is cut"
 
 
 def test_the_card_travels_with_the_model(files: dict[str, Path]) -> None:

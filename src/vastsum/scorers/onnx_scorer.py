@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,11 @@ from numpy.typing import NDArray
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
 from vastsum.features.onnx_model import open_session, read_model
+from vastsum.scorers.windows import windows_of
 from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
 DEFAULT_SCORER = "vastsum"
 EMBEDDED = {DEFAULT_SCORER: "vastsum.onnx"}
-
-# Attention compares every segment with every other, and so does the mean over like frames with picks: some twelve
-# minutes at a time keep memory the same however long a video is. No training video is longer than either of these, so
-# nothing that was learned reaches further.
-MAX_SEGMENTS_AT_ONCE = 144
-MAX_PICKS_AT_ONCE = 2048
 
 
 class OnnxScorer:
@@ -77,17 +71,6 @@ class OnnxScorer:
         if not mean.shape == std.shape == (1, len(ids)):
             raise self._not_a_scorer()
         return mean[0], std[0]
-
-
-def windows_of(ids: IntArray) -> Iterator[tuple[int, int]]:
-    """Ranges of picks to be scored at once, by the segment each lies in: whole segments, unless one is too long."""
-    start = 0
-    while start < len(ids):
-        end = int(min(np.searchsorted(ids, ids[start] + MAX_SEGMENTS_AT_ONCE), start + MAX_PICKS_AT_ONCE))
-        if end < len(ids) and ids[end] > ids[start]:
-            end = int(np.searchsorted(ids, ids[end]))
-        yield start, end
-        start = end
 
 
 def load_scorer(

@@ -103,7 +103,7 @@ class _Steps(torch.autograd.Function):
         out, new, keep, candidate = gates.chunk(4, dim=-1)
         shown = torch.tanh(cell)
         before = torch.cat([start_cell.unsqueeze(-2), cell[..., :-1, :]], dim=-2)
-        to_cell = out * (1 - shown**2)  # dc / dh of each pick, and what a gate's input changes in h or c:
+        to_cell = out * (1 - shown**2)  # dh / dc of each pick; then what a gate's input changes in h or c
         to_out = shown * out * (1 - out)
         to_rest = torch.stack(
             [candidate * new * (1 - new), before * keep * (1 - keep), new * (1 - candidate**2)], dim=-2

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from vastsum.scorers.vastsum.likelihood import Likelihood
 from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.types import FloatArray, Prediction, Segments
+from vastsum.scorers.windows import windows_of
+from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
 
 class VastsumScorer:
@@ -17,13 +19,19 @@ class VastsumScorer:
 
     @torch.no_grad()
     def predict(self, features: FloatArray, segments: Segments) -> Prediction:
-        network = self.network
-        was_training = network.training
-        network.eval()
-        device = next(network.parameters()).device
+        was_training = self.network.training
+        self.network.eval()
+        ids = segments.ids
+        windows = [self._window(features[start:end], ids[start:end]) for start, end in windows_of(ids)]
+        self.network.train(was_training)
+        mean, std = (torch.cat(parts).double().cpu().numpy() for parts in zip(*windows, strict=True))
+        return Prediction(mean, std)
+
+    def _window(self, features: FloatArray, ids: IntArray) -> tuple[Tensor, Tensor]:
+        """Scores of these picks, seen by themselves."""
+        device = next(self.network.parameters()).device
         x = torch.as_tensor(features, dtype=torch.float32, device=device)[None]  # (1, T, D)
-        ids = torch.as_tensor(segments.ids, device=device)[None]
-        mask = torch.ones_like(ids, dtype=torch.bool)
-        mean, std = network.predict(x, ids, mask, len(segments), self.likelihood)
-        network.train(was_training)
-        return Prediction(mean[0].double().cpu().numpy(), std[0].double().cpu().numpy())
+        own_ids = torch.as_tensor(ids - ids[0], device=device)[None]
+        mask = torch.ones_like(own_ids, dtype=torch.bool)
+        mean, std = self.network.predict(x, own_ids, mask, int(own_ids[0, -1]) + 1, self.likelihood)
+        return mean[0], std[0]
