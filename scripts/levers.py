@@ -224,8 +224,8 @@ class ResidualNetwork(VastsumNetwork):
         return output._replace(mu=output.mu + self.ridge(features, mask)) if self.training else output
 
     def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
-        smoothed = mu if self.smooth is None else self.smooth(mu, mask)
-        return smoothed + self.ridge(features, mask)
+        mu = (mu if self.smooth is None else self.smooth(mu, mask)) + self.ridge(features, mask)
+        return mu if self.nonlocal_mean is None else self.nonlocal_mean(mu, features, mask)
 
     def ridge(self, features: Tensor, mask: Tensor) -> Tensor:
         assert self.linear is not None, "the method sees to it"

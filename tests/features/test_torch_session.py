@@ -52,7 +52,7 @@ ZERO, TRUE = np.array([7], np.int64), np.array([True])
 CASES = [
     *(case(name, reals(2, 3), reals(3)) for name in ("Add", "Sub", "Mul", "Div", "Greater", "Less", "Min")),
     *(case(name, np.arange(4), np.array([2])) for name in ("Add", "Sub", "Mul", "Div", "Greater", "Less", "Min")),
-    *(case(name, reals(2, 3)) for name in ("Exp", "Floor", "Gelu", "Relu", "Sigmoid", "Softmax")),
+    *(case(name, reals(2, 3)) for name in ("Exp", "Floor", "Gelu", "Neg", "Relu", "Sigmoid", "Softmax")),
     *(case(name, abs(reals(2, 3)) + 1) for name in ("Reciprocal", "Sqrt")),
     case("Cast", reals(4) * 3, to=onnx.TensorProto.INT64),
     case("Cast", np.array([0, 1, 255], np.uint8), to=onnx.TensorProto.FLOAT),
@@ -216,11 +216,18 @@ def test_googlenet_gives_the_same_vectors() -> None:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What 'vastsum export' writes, with every ablation; and the scorer that is embedded."""
+    """What 'vastsum export' writes, with every ablation and path; and the scorer that is embedded."""
     folder = tmp_path_factory.mktemp("exported")
     torch.manual_seed(0)
     sizes = {"feature_width": 12, "width": 16, "heads": 2, "positions": 50, "conv_layers": 2}
-    network = VastsumNetwork(NetworkConfig(**sizes, gated_residual=True, cnn_attention=True)).eval()
+    paths = {
+        "linear_share": 0.2,
+        "kernel_share": 0.3,
+        "kernel_landmarks": 5,
+        "smoothing": 1.0,
+        "nonlocal_sharpness": 3.0,
+    }
+    network = VastsumNetwork(NetworkConfig(**sizes, **paths, gated_residual=True, cnn_attention=True)).eval()
     export_onnx(network, "bernoulli", folder / "ablation.onnx", {"name": "ablation"})
     return [folder / "ablation.onnx", EMBEDDED / "vastsum.onnx"]
 

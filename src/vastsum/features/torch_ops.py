@@ -45,6 +45,7 @@ NAMESAKES: dict[str, Callable[..., Tensor]] = {
     "Less": torch.lt,
     "MatMul": torch.matmul,
     "Mul": torch.mul,
+    "Neg": torch.neg,
     "Not": torch.logical_not,
     "Pow": torch.pow,
     "Reciprocal": torch.reciprocal,
