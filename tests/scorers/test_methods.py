@@ -110,10 +110,13 @@ def test_a_member_of_a_population_learns_as_if_alone(name: str, tvsum: Dataset) 
         return
     together = Trainer(method, members)
     logs = [together.train_epoch(epoch) for epoch in range(2)]
+    scored = together.importance([videos[7:9], videos[8:10]])
     for n, member in enumerate(members):
         alone = Trainer(method, [member])
         for epoch in range(2):
             assert alone.train_epoch(epoch)[0] == pytest.approx(logs[epoch][n], rel=1e-3, abs=1e-4)
+        for found, expected in zip(scored[n], alone.importance([videos[7 + n : 9 + n]])[0], strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ABLATED)

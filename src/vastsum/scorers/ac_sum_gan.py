@@ -66,7 +66,7 @@ class Play(NamedTuple):
 
 class AcSumGanOutput(NamedTuple):
     importance: Tensor  # (B, T)
-    play: Play | None  # in training
+    play: Play | tuple[()]  # empty but in training; None could not be stacked
 
 
 class AcSumGan(LearnedMethod):
@@ -95,7 +95,7 @@ class AcSumGan(LearnedMethod):
 
     def losses(self, output: AcSumGanOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         play = output.play
-        assert play is not None, "losses are asked for in training"
+        assert isinstance(play, Play), "losses are asked for in training"
         if moment.phase == "encoder":
             prior = prior_divergence(play.code_mean, play.code_log_variance)
             return {"total": play.distance + prior, "distance": play.distance, "prior": prior}
@@ -143,7 +143,7 @@ class AcSumGanNetwork(nn.Module):
         episode = self.act(scores.detach(), fragment, mask)
         importance = scores * episode.weights[:, -1].gather(1, fragment)
         if not self.training:
-            return AcSumGanOutput(importance, None)
+            return AcSumGanOutput(importance, ())
         mean, log_variance, made = self.remade(x * importance.unsqueeze(-1), mask, self.code)
         # All three together: the steps of an LSTM take as long for three videos as for one.
         views, logits = self.discriminator(torch.cat([x, made, made.detach()]), mask.repeat(3, 1))

@@ -47,7 +47,7 @@ class Play(NamedTuple):
 
 class SumGanOutput(NamedTuple):
     scores: Tensor  # (B, T)
-    play: Play | None  # in training
+    play: Play | tuple[()]  # empty but in training; None could not be stacked
 
 
 class SumGan(LearnedMethod):
@@ -72,7 +72,7 @@ class SumGan(LearnedMethod):
 
     def losses(self, output: SumGanOutput, batch: Batch, moment: Moment) -> dict[str, Tensor]:
         play = output.play
-        assert play is not None, "losses are asked for in training"
+        assert isinstance(play, Play), "losses are asked for in training"
         believed = F.logsigmoid(-play.summary) + F.logsigmoid(-play.random)  # log(1 − D): falls as D is fooled
         if moment.phase == "summarizer":
             prior = prior_divergence(play.code_mean, play.code_log_variance)
@@ -100,7 +100,7 @@ class SumGanNetwork(nn.Module):
         x = self.compress(features)  # (B, T, d)
         scores = self.selector(x, mask)  # (B, T)
         if not self.training:
-            return SumGanOutput(scores, None)
+            return SumGanOutput(scores, ())
         # Video, summary and random picks go through each LSTM together: its steps take as long for three as for one.
         weights = torch.cat([scores, self.random_scores(scores.shape)]).unsqueeze(-1)
         twice = torch.cat([mask, mask])
