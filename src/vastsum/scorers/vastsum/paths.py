@@ -4,8 +4,8 @@ A ridge on single frames, linear or of a kernel, ranks TVSum's frames as well as
 So they are averaged. Such a path is a closed form of the training videos: gradients never touch it, and the network
 learns as if it were alone. It joins when a video is scored.
 
-What people say of a shot they may say of the next one like it. So scores are then averaged, over time and over the frames
-of the video that look alike.
+What people say of a shot they may say of the next one like it. So scores are then averaged, over time and over the
+frames of the video that look alike.
 """
 
 from __future__ import annotations
