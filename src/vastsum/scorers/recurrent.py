@@ -1,10 +1,11 @@
 """An LSTM that many trainings run as one program.
 
-torch's own does not work under `torch.func.vmap`. This one goes through time once for all members of a population: the
-products of a step are one batched product. Videos are padded; what comes after the last real pick changes nothing.
+torch's own does not work under `torch.func.vmap`. This one goes through time once for all members of a population, and
+for both ways: the products of a step are one batched product. Videos are padded; what comes after the last real pick
+changes nothing.
 
-Letters: K members, B videos, T picks, d width, H hidden width. The four gates lie in the order output, input, forget,
-new, so that those of one kind are neighbours.
+Letters: W ways through time, B videos, T picks, d width, H hidden width; N networks at once, W for each member of a
+population. The four gates lie in torch's order: input, forget, new, output.
 """
 
 from __future__ import annotations
@@ -25,114 +26,154 @@ class Lstm(nn.Module):
 
     def __init__(self, width: int, hidden: int, layers: int, *, both_ways: bool = False) -> None:
         super().__init__()
+        self.both_ways = both_ways
         n_ways = 2 if both_ways else 1
-        widths = [width, *[n_ways * hidden] * (layers - 1)]
-        self.forth = nn.ModuleList(_Layer(each, hidden) for each in widths)
-        self.back = nn.ModuleList(_Layer(each, hidden) for each in widths) if both_ways else None
+        self.layers = nn.ModuleList(_Layer(each, hidden, n_ways) for each in (width, *[n_ways * hidden] * (layers - 1)))
 
     def forward(self, x: Tensor, mask: Tensor, start: State | None = None) -> tuple[Tensor, State]:
         """x (B, T, d), mask (B, T) → (B, T, H), or (B, T, 2 H) both ways"""
         states = []
-        for n, layer in enumerate(self.forth):
+        for n, layer in enumerate(self.layers):
             own = None if start is None else (start[0][:, n], start[1][:, n])
-            told, hidden, cell = layer(x, mask, own)
-            if self.back is not None:
-                reverse, _, _ = self.back[n](reversed_in_time(x, mask), mask)
-                told = torch.cat([told, reversed_in_time(reverse, mask)], dim=-1)
-            x = told
+            given = torch.stack([x, reversed_in_time(x, mask)] if self.both_ways else [x])
+            told, hidden, cell = layer(given, mask, own)  # (W, B, T, H)
+            x = torch.cat([told[0], reversed_in_time(told[1], mask)], dim=-1) if self.both_ways else told[0]
             states.append((hidden, cell))
         hidden, cell = (torch.stack(parts, dim=1) for parts in zip(*states, strict=True))
         return x, (hidden, cell)
 
 
 class _Layer(nn.Module):
-    def __init__(self, width: int, hidden: int) -> None:
+    def __init__(self, width: int, hidden: int, n_ways: int) -> None:
         super().__init__()
         reach = 1 / math.sqrt(hidden)
-        self.from_input = nn.Parameter(torch.empty(4 * hidden, width).uniform_(-reach, reach))
-        self.from_hidden = nn.Parameter(torch.empty(4 * hidden, hidden).uniform_(-reach, reach))
-        self.bias = nn.Parameter(torch.empty(4 * hidden).uniform_(-reach, reach))
+        self.from_input = nn.Parameter(torch.empty(n_ways, 4 * hidden, width).uniform_(-reach, reach))
+        self.from_hidden = nn.Parameter(torch.empty(n_ways, 4 * hidden, hidden).uniform_(-reach, reach))
+        self.bias = nn.Parameter(torch.empty(n_ways, 4 * hidden).uniform_(-reach, reach))
 
-    def forward(
-        self, x: Tensor, mask: Tensor, start: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Hidden vectors at each pick (B, T, H), and hidden and cell vectors (B, H) after the last real one."""
-        from_input = nn.functional.linear(x, self.from_input, self.bias)  # (B, T, 4 H)
+    def forward(self, x: Tensor, mask: Tensor, start: State | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Hidden vectors at each pick (W, B, T, H), and hidden and cell vectors (B, H) of the first way after the last
+        real one."""
+        flat = torch.baddbmm(self.bias.unsqueeze(1), x.flatten(1, 2), self.from_input.mT)
+        from_input = flat.view(*x.shape[:3], -1)  # (W, B, T, 4 H)
         if start is None:
-            nothing = x.new_zeros(len(x), self.from_hidden.shape[1])
+            nothing = x.new_zeros(*x.shape[:2], self.from_hidden.shape[2])
             start = nothing, nothing
-        hidden, cell, *_ = _steps(from_input, self.from_hidden, *start)
-        last = (mask.sum(dim=1) - 1).view(-1, 1, 1).expand(-1, 1, hidden.shape[2])
-        return hidden, hidden.gather(1, last).squeeze(1), cell.gather(1, last).squeeze(1)
+        else:
+            start = start[0].unsqueeze(0), start[1].unsqueeze(0)
+        hidden, cell, _ = _steps(from_input, self.from_hidden, *start, torch.is_grad_enabled())
+        last = (mask.sum(dim=1) - 1).view(-1, 1, 1).expand(-1, 1, hidden.shape[3])
+        return hidden, hidden[0].gather(1, last).squeeze(1), cell[0].gather(1, last).squeeze(1)
 
 
 class _Steps(torch.autograd.Function):
-    """h_t, c_t of all picks from what the input says of the gates. Works for K members as for one: tensors then have
-    one dimension more in front."""
+    """h_t, c_t of all picks from what the input says of the gates."""
 
     @staticmethod
     def forward(
-        from_input: Tensor, weight: Tensor, start_hidden: Tensor, start_cell: Tensor
+        from_input: Tensor, weight: Tensor, start_hidden: Tensor, start_cell: Tensor, to_learn: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """(…, B, T, 4 H), (…, 4 H, H), (…, B, H) twice → h, c (…, B, T, H) and the gates (…, B, T, 4 H), for later"""
-        size, to_gates = start_hidden.shape[-1], weight.transpose(-1, -2)
-        hidden, cell = start_hidden, start_cell
+        """(N, B, T, 4 H), (N, 4 H, H), (N, B, H) twice → h, c (N, B, T, H) and, to learn, the gates (N, B, T, 4 H)"""
+        step = _cell_in_one if from_input.is_cuda else _cell
+        hidden, cell, to_gates = start_hidden, start_cell, weight.mT
         kept: list[tuple[Tensor, Tensor, Tensor]] = []
-        for given in from_input.unbind(-2):
-            gates = torch.matmul(hidden, to_gates).add_(given)
-            gates[..., : 3 * size].sigmoid_()
-            gates[..., 3 * size :].tanh_()
-            out, new, keep, candidate = gates.chunk(4, dim=-1)
-            cell = torch.addcmul(new * candidate, keep, cell)
-            hidden = out * torch.tanh(cell)
-            kept.append((hidden, cell, gates))
-        all_hidden, all_cell, all_gates = (torch.stack(parts, dim=-2) for parts in zip(*kept, strict=True))
+        nothing = from_input.new_empty(len(weight), 1, 0)
+        for given in from_input.unbind(2):
+            hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
+            kept.append((hidden, cell, gates if to_learn else nothing))
+        all_hidden, all_cell, all_gates = (torch.stack(parts, dim=2) for parts in zip(*kept, strict=True))
         return all_hidden, all_cell, all_gates
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, ...]) -> None:
-        _, weight, start_hidden, start_cell = inputs
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        _, weight, start_hidden, start_cell, _ = inputs
         hidden, cell, gates = output
         ctx.mark_non_differentiable(gates)
         ctx.save_for_backward(weight, start_hidden, start_cell, hidden, cell, gates)
 
     @staticmethod
-    def backward(ctx: Any, of_hidden: Tensor, of_cell: Tensor, _: Tensor) -> tuple[Tensor, ...]:
-        """Gradients of the four inputs, from those of h and c. What needs no going through time is done at once."""
+    def backward(ctx: Any, of_hidden: Tensor, of_cell: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Gradients of the inputs, from those of h and c."""
         weight, start_hidden, start_cell, hidden, cell, gates = ctx.saved_tensors
-        out, new, keep, candidate = gates.chunk(4, dim=-1)
-        shown = torch.tanh(cell)
-        before = torch.cat([start_cell.unsqueeze(-2), cell[..., :-1, :]], dim=-2)
-        to_cell = out * (1 - shown**2)  # dh / dc of each pick; then what a gate's input changes in h or c
-        to_out = shown * out * (1 - out)
-        to_rest = torch.stack(
-            [candidate * new * (1 - new), before * keep * (1 - keep), new * (1 - candidate**2)], dim=-2
-        )  # (…, B, T, 3, H)
-        later_gates = torch.zeros_like(gates[..., 0, :])
-        later_cell = torch.zeros_like(start_cell)
+        cells_before = torch.cat([start_cell.unsqueeze(2), cell[:, :, :-1]], dim=2)
+        back = (_back_in_one if cell.is_cuda else _back)(cells_before, cell, gates)
+        later_gates, later_cell = torch.zeros_like(gates[:, :, 0]), torch.zeros_like(start_cell)
         found = []
-        for t in reversed(range(hidden.shape[-2])):
-            at_hidden = torch.matmul(later_gates, weight).add_(of_hidden[..., t, :])
-            at_cell = torch.addcmul(later_cell + of_cell[..., t, :], at_hidden, to_cell[..., t, :])
-            rest = (at_cell.unsqueeze(-2) * to_rest[..., t, :, :]).flatten(-2)
-            later_gates = torch.cat([at_hidden * to_out[..., t, :], rest], dim=-1)
-            later_cell = at_cell * keep[..., t, :]
+        for t in reversed(range(hidden.shape[2])):
+            at_hidden = torch.baddbmm(of_hidden[:, :, t], later_gates, weight)
+            later_gates, later_cell = back(t, at_hidden, later_cell + of_cell[:, :, t])
             found.append(later_gates)
-        of_gates = torch.stack(found[::-1], dim=-2)  # (…, B, T, 4 H)
-        earlier = torch.cat([start_hidden.unsqueeze(-2), hidden[..., :-1, :]], dim=-2)
-        of_weight = of_gates.flatten(-3, -2).transpose(-1, -2) @ earlier.flatten(-3, -2)
-        return of_gates, of_weight, torch.matmul(later_gates, weight), later_cell
+        of_gates = torch.stack(found[::-1], dim=2)  # (N, B, T, 4 H)
+        hidden_before = torch.cat([start_hidden.unsqueeze(2), hidden[:, :, :-1]], dim=2)
+        of_weight = of_gates.flatten(1, 2).mT @ hidden_before.flatten(1, 2)
+        return of_gates, of_weight, torch.bmm(later_gates, weight), later_cell, None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Tensor) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        *tensors, to_learn = inputs
         members = [
             each.expand(info.batch_size, *each.shape) if place is None else each.movedim(place, 0)
-            for each, place in zip(inputs, in_dims, strict=True)
+            for each, place in zip(tensors, in_dims, strict=False)
         ]
-        return _steps(*members), (0, 0, 0)
+        n_ways = members[0].shape[1]
+        outputs = _steps(*(each.flatten(0, 1) for each in members), to_learn)
+        return tuple(each.view(info.batch_size, n_ways, *each.shape[1:]) for each in outputs), (0, 0, 0)
 
 
 _steps: Callable[..., tuple[Tensor, ...]] = _Steps.apply
+
+Back = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
+"""From a pick and the gradients of its h and c, (N, B, H) each: those of its gates (N, B, 4 H) and of the c before."""
+
+
+def _cell(from_input: Tensor, from_hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """h, c and the gates of one pick, from what is said of the gates (N, B, 4 H) and the c before (N, B, H)."""
+    size = cell.shape[-1]
+    gates = from_hidden.add_(from_input)
+    new, keep, candidate, out = gates.chunk(4, dim=-1)
+    gates[..., : 2 * size].sigmoid_()
+    candidate.tanh_()
+    out.sigmoid_()
+    cell = torch.addcmul(new * candidate, keep, cell)
+    return out * torch.tanh(cell), cell, gates
+
+
+def _back(before: Tensor, cell: Tensor, gates: Tensor) -> Back:
+    """What needs no going through time is done at once."""
+    new, keep, candidate, out = gates.chunk(4, dim=-1)
+    shown = torch.tanh(cell)
+    to_cell = out * (1 - shown**2)  # dh / dc of each pick; then what a gate's input changes in h or c
+    to_out = shown * out * (1 - out)
+    to_rest = torch.stack(
+        [candidate * new * (1 - new), before * keep * (1 - keep), new * (1 - candidate**2)], dim=-2
+    )  # (N, B, T, 3, H)
+
+    def back(t: int, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor, Tensor]:
+        of_cell = torch.addcmul(of_cell, of_hidden, to_cell[:, :, t])
+        rest = (of_cell.unsqueeze(-2) * to_rest[:, :, t]).flatten(-2)
+        return torch.cat([rest, of_hidden * to_out[:, :, t]], dim=-1), of_cell * keep[:, :, t]
+
+    return back
+
+
+def _cell_in_one(from_input: Tensor, from_hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """`_cell` by torch's own: on a GPU a step takes as long as it has launches."""
+    rows = (each.flatten(0, 1) for each in (from_input, from_hidden, cell))
+    hidden, cell, gates = torch.ops.aten._thnn_fused_lstm_cell(*rows)
+    shape = (*from_input.shape[:2], -1)
+    return hidden.view(shape), cell.view(shape), gates.view(shape)
+
+
+def _back_in_one(before: Tensor, cell: Tensor, gates: Tensor) -> Back:
+    before, cell, gates = (each.transpose(0, 2).transpose(1, 2).contiguous() for each in (before, cell, gates))
+
+    def back(t: int, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor, Tensor]:
+        shape = (*of_hidden.shape[:2], -1)
+        rows = (each.flatten(0, 1) for each in (of_hidden, of_cell, before[t], cell[t], gates[t]))
+        of_gates, of_before, _ = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(*rows, False)
+        return of_gates.view(shape), of_before.view(shape)
+
+    return back
 
 
 def reversed_in_time(x: Tensor, mask: Tensor) -> Tensor:
