@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from vastsum.scorers.recorded import Tensors, run_over_time
+
 State = tuple[Tensor, Tensor]
 """Hidden and cell vectors, (B, layers, H) each."""
 
@@ -74,15 +76,10 @@ class _Steps(torch.autograd.Function):
         from_input: Tensor, weight: Tensor, start_hidden: Tensor, start_cell: Tensor, to_learn: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         """(N, B, T, 4 H), (N, 4 H, H), (N, B, H) twice → h, c (N, B, T, H) and, to learn, the gates (N, B, T, 4 H)"""
-        step = _cell_in_one if from_input.is_cuda else _cell
-        hidden, cell, to_gates = start_hidden, start_cell, weight.mT
-        kept: list[tuple[Tensor, Tensor, Tensor]] = []
-        nothing = from_input.new_empty(len(weight), 1, 0)
-        for given in from_input.unbind(2):
-            hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
-            kept.append((hidden, cell, gates if to_learn else nothing))
-        all_hidden, all_cell, all_gates = (torch.stack(parts, dim=2) for parts in zip(*kept, strict=True))
-        return all_hidden, all_cell, all_gates
+        forth = _forth_to_learn if to_learn else _forth
+        found, _ = run_over_time(forth, [from_input.movedim(2, 0)], [weight], [start_hidden, start_cell])
+        hidden, cell, *gates = (each.movedim(0, 2) for each in found)
+        return hidden, cell, gates[0] if gates else hidden.new_empty(len(weight), 0)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -95,18 +92,14 @@ class _Steps(torch.autograd.Function):
     def backward(ctx: Any, of_hidden: Tensor, of_cell: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients of the inputs, from those of h and c."""
         weight, start_hidden, start_cell, hidden, cell, gates = ctx.saved_tensors
-        cells_before = torch.cat([start_cell.unsqueeze(2), cell[:, :, :-1]], dim=2)
-        back = (_back_in_one if cell.is_cuda else _back)(cells_before, cell, gates)
-        later_gates, later_cell = torch.zeros_like(gates[:, :, 0]), torch.zeros_like(start_cell)
-        found = []
-        for t in reversed(range(hidden.shape[2])):
-            at_hidden = torch.baddbmm(of_hidden[:, :, t], later_gates, weight)
-            later_gates, later_cell = back(t, at_hidden, later_cell + of_cell[:, :, t])
-            found.append(later_gates)
-        of_gates = torch.stack(found[::-1], dim=2)  # (N, B, T, 4 H)
+        cell_before = torch.cat([start_cell.unsqueeze(2), cell[:, :, :-1]], dim=2)
+        over_time = [each.movedim(2, 0) for each in (of_hidden, of_cell, cell_before, cell, gates)]
+        nothing = [torch.zeros_like(gates[:, :, 0]), torch.zeros_like(start_cell)]
+        (found,), (first_gates, first_cell) = run_over_time(_back, over_time, [weight], nothing, backwards=True)
+        of_gates = found.movedim(0, 2)  # (N, B, T, 4 H)
         hidden_before = torch.cat([start_hidden.unsqueeze(2), hidden[:, :, :-1]], dim=2)
         of_weight = of_gates.flatten(1, 2).mT @ hidden_before.flatten(1, 2)
-        return of_gates, of_weight, torch.bmm(later_gates, weight), later_cell, None
+        return of_gates, of_weight, torch.bmm(first_gates, weight), first_cell, None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
@@ -122,7 +115,39 @@ class _Steps(torch.autograd.Function):
 
 _steps: Callable[..., tuple[Tensor, ...]] = _Steps.apply
 
-Back = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
+
+def _forth_to_learn(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
+    """h, c and the gates of each pick, from what the input says of them (T, N, B, 4 H), the weight (N, 4 H, H), and h
+    and c before."""
+    (from_input,), (weight,), (hidden, cell) = over_time, fixed, carried
+    step = _cell_in_one if from_input.is_cuda else _cell
+    to_gates = weight.mT
+    kept = []
+    for given in from_input:
+        hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
+        kept.append((hidden, cell, gates))
+    return [torch.stack(parts) for parts in zip(*kept, strict=True)], [hidden, cell]
+
+
+def _forth(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
+    """The same without the gates."""
+    (hidden, cell, _), last = _forth_to_learn(over_time, fixed, carried)
+    return [hidden, cell], last
+
+
+def _back(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
+    """Gradients of what is said of the gates, from those of h and c, what `_forth_to_learn` found, and what the picks
+    after these say of the gates and c."""
+    (of_hidden, of_cell, *found), (weight,), (of_gates, of_next) = over_time, fixed, carried
+    step = (_cell_back_in_one if of_hidden.is_cuda else _cell_back)(*found)
+    kept = []
+    for t in reversed(range(len(of_hidden))):
+        of_gates, of_next = step(t, torch.baddbmm(of_hidden[t], of_gates, weight), of_next + of_cell[t])
+        kept.append(of_gates)
+    return [torch.stack(kept[::-1])], [of_gates, of_next]
+
+
+CellBack = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
 """From a pick and the gradients of its h and c, (N, B, H) each: those of its gates (N, B, 4 H) and of the c before."""
 
 
@@ -138,7 +163,7 @@ def _cell(from_input: Tensor, from_hidden: Tensor, cell: Tensor) -> tuple[Tensor
     return out * torch.tanh(cell), cell, gates
 
 
-def _back(before: Tensor, cell: Tensor, gates: Tensor) -> Back:
+def _cell_back(before: Tensor, cell: Tensor, gates: Tensor) -> CellBack:
     """What needs no going through time is done at once."""
     new, keep, candidate, out = gates.chunk(4, dim=-1)
     shown = torch.tanh(cell)
@@ -146,27 +171,25 @@ def _back(before: Tensor, cell: Tensor, gates: Tensor) -> Back:
     to_out = shown * out * (1 - out)
     to_rest = torch.stack(
         [candidate * new * (1 - new), before * keep * (1 - keep), new * (1 - candidate**2)], dim=-2
-    )  # (N, B, T, 3, H)
+    )  # (T, N, B, 3, H)
 
     def back(t: int, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor, Tensor]:
-        of_cell = torch.addcmul(of_cell, of_hidden, to_cell[:, :, t])
-        rest = (of_cell.unsqueeze(-2) * to_rest[:, :, t]).flatten(-2)
-        return torch.cat([rest, of_hidden * to_out[:, :, t]], dim=-1), of_cell * keep[:, :, t]
+        of_cell = torch.addcmul(of_cell, of_hidden, to_cell[t])
+        rest = (of_cell.unsqueeze(-2) * to_rest[t]).flatten(-2)
+        return torch.cat([rest, of_hidden * to_out[t]], dim=-1), of_cell * keep[t]
 
     return back
 
 
 def _cell_in_one(from_input: Tensor, from_hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`_cell` by torch's own: on a GPU a step takes as long as it has launches."""
+    """`_cell` as one kernel of torch's."""
     rows = (each.flatten(0, 1) for each in (from_input, from_hidden, cell))
     hidden, cell, gates = torch.ops.aten._thnn_fused_lstm_cell(*rows)
     shape = (*from_input.shape[:2], -1)
     return hidden.view(shape), cell.view(shape), gates.view(shape)
 
 
-def _back_in_one(before: Tensor, cell: Tensor, gates: Tensor) -> Back:
-    before, cell, gates = (each.transpose(0, 2).transpose(1, 2).contiguous() for each in (before, cell, gates))
-
+def _cell_back_in_one(before: Tensor, cell: Tensor, gates: Tensor) -> CellBack:
     def back(t: int, of_hidden: Tensor, of_cell: Tensor) -> tuple[Tensor, Tensor]:
         shape = (*of_hidden.shape[:2], -1)
         rows = (each.flatten(0, 1) for each in (of_hidden, of_cell, before[t], cell[t], gates[t]))
