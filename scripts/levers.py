@@ -36,10 +36,8 @@ from vastsum.evaluation.report import Row, VideoResult
 from vastsum.files import write_json
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import Moment
-from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput
-from vastsum.scorers.vastsum.means import Smoothing
 from vastsum.scorers.vastsum.network import SegmentLayer, VastsumNetwork
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
@@ -53,7 +51,6 @@ N_COPIES = 2  # of every training video, where a lever makes any
 DROPPED = 0.2  # share of a video's segments
 MIXING = 0.4  # both parameters of the Beta distribution that mix-up draws from
 REACH = 16  # segments apart from which all distances are alike
-RIDGE_PENALTY, RIDGE_SMOOTHING = 100.0, 4.0  # of the ridge that leaves a residual; smoothed over time, in picks
 
 Videos = tuple[BenchmarkVideo, ...]
 Curves = list[FloatArray]
@@ -220,32 +217,27 @@ class RelativeMethod(VastsumMethod):
 
 
 class ResidualNetwork(VastsumNetwork):
-    """μ is a linear ridge's and the network's together, in training too: the network learns what the ridge leaves."""
-
-    weight: Tensor
-    bias: Tensor
-
-    def __init__(self, config: NetworkConfig) -> None:
-        super().__init__(config)
-        self.register_buffer("weight", torch.zeros(config.feature_width))
-        self.register_buffer("bias", torch.zeros(()))
-        self.smooth = Smoothing(RIDGE_SMOOTHING)
+    """μ is the linear path's and the network's together, in training too: the network learns what the ridge leaves."""
 
     def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> HeadOutput:
-        output: HeadOutput = self.head(self.trunk(features, segment_ids, mask, n_segments))
-        mu = output.mu + self.smooth(features @ self.weight + self.bias, mask)
-        return output._replace(mu=mu if self.training else self.means(mu, features, mask))
+        output = super().forward(features, segment_ids, mask, n_segments)
+        return output._replace(mu=output.mu + self.ridge(features, mask)) if self.training else output
+
+    def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+        mu = (mu if self.smooth is None else self.smooth(mu, mask)) + self.ridge(features, mask)
+        return mu if self.nonlocal_mean is None else self.nonlocal_mean(mu, features, mask)
+
+    def ridge(self, features: Tensor, mask: Tensor) -> Tensor:
+        assert self.linear is not None, "the method sees to it"
+        predicted: Tensor = self.linear(features, mask)
+        return predicted
 
 
 class ResidualMethod(VastsumMethod):
     def build(self, feature_width: int) -> VastsumNetwork:
-        return ResidualNetwork(replace(self.config.network, feature_width=feature_width))
-
-    def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
-        ridge = RidgeScorer.fit(((features, said) for features, said, _ in videos), penalty=RIDGE_PENALTY)
-        residual = cast(ResidualNetwork, network)
-        residual.weight.copy_(torch.from_numpy(ridge.weights))
-        residual.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
+        # Any share: the path has to be there.
+        network = replace(self.config.network, linear_share=0.5, kernel_share=0.0)
+        return ResidualNetwork(replace(network, feature_width=feature_width))
 
 
 def annotators_alike(job: Job) -> Videos:

@@ -39,6 +39,7 @@ SPACE: dict[str, Distribution] = {
     "network.kernel_size": _Choice([5, 9, 15]),
     "network.dropout": _Float(0.1, 0.7),
     "network.input_dropout": _Float(0.3, 0.95),
+    "network.linear_share": _Float(0.0, 1.0),
     "network.smoothing": _Choice([0.0, 1.0, 2.0, 3.0, 4.0]),
     "loss.rank_weight": _Float(0.1, 3.0, log=True),
     "loss.rank_margin": _Float(0.02, 0.5, log=True),

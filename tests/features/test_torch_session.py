@@ -216,12 +216,18 @@ def test_googlenet_gives_the_same_vectors() -> None:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """What 'vastsum export' writes, with every ablation and mean; and the scorer that is embedded."""
+    """What 'vastsum export' writes, with every ablation and path; and the scorer that is embedded."""
     folder = tmp_path_factory.mktemp("exported")
     torch.manual_seed(0)
     sizes = {"feature_width": 12, "width": 16, "heads": 2, "positions": 50, "conv_layers": 2}
-    means = {"smoothing": 1.0, "nonlocal_sharpness": 3.0}
-    network = VastsumNetwork(NetworkConfig(**sizes, **means, gated_residual=True, cnn_attention=True)).eval()
+    paths = {
+        "linear_share": 0.2,
+        "kernel_share": 0.3,
+        "kernel_landmarks": 5,
+        "smoothing": 1.0,
+        "nonlocal_sharpness": 3.0,
+    }
+    network = VastsumNetwork(NetworkConfig(**sizes, **paths, gated_residual=True, cnn_attention=True)).eval()
     export_onnx(network, "bernoulli", folder / "ablation.onnx", {"name": "ablation"})
     return [folder / "ablation.onnx", EMBEDDED / "vastsum.onnx"]
 

@@ -24,10 +24,12 @@ from vastsum.scorers.vastsum.network import VastsumNetwork
 from vastsum.training import load_config
 from vastsum.training.protocols import parts_of
 from vastsum.training.vastsum import VastsumMethod
+from vastsum.types import Prediction
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "levers.py"
 SMALL = [
-    "network.width=16", "network.head_width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16",
+    "network.width=16", "network.head_width=16", "network.layers=1", "network.kernel_landmarks=16",
+    "training.epochs=1", "loss.rank_pairs=16",
 ]  # fmt: skip
 CONFIG = load_config(None, SMALL)
 
@@ -222,7 +224,7 @@ def test_annotators_are_alike_in_mean_and_spread(levers: ModuleType) -> None:
 
 def test_the_network_learns_what_the_ridge_leaves(levers: ModuleType, tvsum: Dataset) -> None:
     videos = list(tvsum.videos.values())
-    apart = CONFIG.with_settings({"network.smoothing": 0.0, "network.nonlocal_sharpness": 0.0}, "test")
+    apart = CONFIG.with_settings({"network.kernel_share": 0.0, "network.nonlocal_sharpness": 0.0}, "test")
     method = levers.ResidualMethod(apart)
     network = method.build(tvsum.feature_width)
     method.start(network, [(video.features, video.annotations, video.kind) for video in videos])
@@ -230,9 +232,11 @@ def test_the_network_learns_what_the_ridge_leaves(levers: ModuleType, tvsum: Dat
     plain.load_state_dict(network.state_dict(), strict=False)
     batch = unannotated(videos[0].features, videos[0].segments, "tvsum")
     inputs = method.inputs(batch)
-    ridge = network.smooth(batch.features @ network.weight + network.bias, batch.mask)
+    ridge = network.linear(batch.features, batch.mask)
     torch.testing.assert_close(network.eval()(*inputs).mu - ridge, plain.eval()(*inputs).mu)
     torch.testing.assert_close(network.train()(*inputs).mu - ridge, plain.train()(*inputs).mu)
+    prediction: Prediction = method.scorer(network, "tvsum").predict(videos[0].features, videos[0].segments)
+    np.testing.assert_allclose(prediction.mean, network.eval()(*inputs).mu[0].detach(), atol=1e-6)
 
 
 def scores_of(network: VastsumNetwork, video: BenchmarkVideo) -> torch.Tensor:

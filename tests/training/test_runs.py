@@ -292,6 +292,22 @@ def test_the_stability_loss_pools_and_solves_as_the_decoder_does(summe: Dataset)
             assert not solution[len(video.segments) :].any()
 
 
+@pytest.mark.parametrize("path", ["linear", "kernel"])
+@pytest.mark.parametrize("kind", ["tvsum", "summe"])
+def test_a_path_is_a_closed_form_of_the_training_videos(kind: str, path: str, tvsum: Dataset, summe: Dataset) -> None:
+    videos = list({"tvsum": tvsum, "summe": summe}[kind].videos.values())[:4]
+    config = LEARNING.with_settings({f"network.{path}_share": 1.0, "network.kernel_landmarks": 64}, "test")
+    trainer = alone(config, videos)
+    before = trainer.importance([videos])[0]
+    trainer.train_epoch(0)
+    after = trainer.importance([videos])[0]
+    for first, then in zip(before, after, strict=True):
+        np.testing.assert_array_equal(first, then)  # not trained
+    pairs = zip(videos, after, strict=True)
+    fits = [np.corrcoef(then, video.annotations.mean(axis=0))[0, 1] for video, then in pairs]
+    assert np.mean(fits) > 0.2
+
+
 def test_one_network_learns_from_both_kinds_of_annotation(tvsum: Dataset, summe: Dataset) -> None:
     """As the embedded model does: each video by the likelihood of its own kind, on one scale of importance."""
     settings = {"network.offset": 0.5, "network.temperature": 0.15}

@@ -62,9 +62,10 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 # What VASTSum has beyond it: found on validation videos (studies/).
 BEYOND: dict[Kind, dict[str, Any]] = {
     "tvsum": {
+        "network.kernel_share": 0.75,
         "network.smoothing": 2.0,
         "network.nonlocal_sharpness": 3.0,
-        "network.deviation_scale": 0.9,
+        "network.deviation_scale": 0.95,
     },
     "summe": {
         "network.width": 256,
@@ -96,8 +97,10 @@ OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "small-latent": {"network.latent_width": 4},
     "no-stability": {"loss.stability_weight": 0.0},
 }
-# VASTSum without one of its parts.
+# VASTSum without one of its parts, or with a linear path for that of the kernel.
 OF_OURS: dict[str, dict[str, Any]] = {
+    "no-kernel-path": {"network.kernel_share": 0.0},
+    "linear-path": {"network.kernel_share": 0.0, "network.linear_share": 0.5},
     "no-smoothing": {"network.smoothing": 0.0},
     "no-nonlocal-mean": {"network.nonlocal_sharpness": 0.0},
     "no-transformer": {"network.layers": 0},

@@ -6,6 +6,7 @@ the scorers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +15,9 @@ from torch import Tensor, nn
 
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.batch import Batch
+from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.learned import LearnedMethod, Moment
+from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum import losses
 from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
@@ -23,7 +26,10 @@ from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.training.config import Config
 from vastsum.training.solving import solve
-from vastsum.types import Kind
+from vastsum.types import FloatArray, Kind
+
+LINEAR_PENALTY = 100.0  # λ of the linear path
+FEWEST = 0.05  # share of people below which a logit would run away
 
 
 class VastsumMethod(LearnedMethod):
@@ -33,6 +39,28 @@ class VastsumMethod(LearnedMethod):
 
     def build(self, feature_width: int) -> VastsumNetwork:
         return VastsumNetwork(self.config.with_settings({"network.feature_width": feature_width}, "data").network)
+
+    def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
+        """The paths beside the network are closed forms of what μ should be: the mean score, or the logit of how many
+        took the frame."""
+        linear, kernel = cast(VastsumNetwork, network).linear, cast(VastsumNetwork, network).kernel
+        if linear is None and kernel is None:
+            return
+        wanted = [(features, self.wanted(annotations, kind)) for features, annotations, kind in videos]
+        if linear is not None:
+            ridge = RidgeScorer.fit([(features, mu[None]) for features, mu in wanted], penalty=LINEAR_PENALTY)
+            linear.weight.copy_(torch.from_numpy(ridge.weights))
+            linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
+        if kernel is not None:
+            kernel.take(KernelRidge.fit(wanted, self.config.network.kernel_landmarks))
+
+    def wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
+        """What μ (T,) should be, from annotations (U, T)."""
+        mean = annotations.mean(axis=0)
+        if kind == "tvsum":
+            return mean
+        share = np.clip(mean, FEWEST, 1 - FEWEST)
+        return self.link.offset + self.link.temperature * np.log(share / (1 - share))
 
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         return batch.features, batch.segment_ids, batch.mask, batch.n_segments

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vastsum.errors import ConfigError
+from vastsum.scorers.kernel_ridge import N_LANDMARKS, SMOOTHING
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,12 @@ class NetworkConfig:
     offset: float = 0.0  # the importance at which a summary takes a frame as often as not: p = σ((μ − offset) / T_s)
     dropout: float = 0.5
     input_dropout: float = 0.8
-    smoothing: float = 0.0  # beyond the paper: of μ over time when a video is scored, in picks
+    linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
+    linear_smoothing: float = 4.0  # of the linear path over time, in picks
+    kernel_share: float = 0.0  # beyond the paper: how much of it, then, is the kernel path's
+    kernel_landmarks: int = N_LANDMARKS  # training frames that the kernel path compares with
+    kernel_smoothing: float = SMOOTHING  # of the kernel path over time, in picks
+    smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
     nonlocal_sharpness: float = 0.0  # beyond the paper: of the mean over like frames when a video is scored; 0: none
     nonlocal_reach: float = 120.0  # how far apart they may be, in picks
     nonlocal_smoothing: float = 1.0  # of that mean over time, in picks
@@ -34,7 +40,7 @@ class NetworkConfig:
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
     def __post_init__(self) -> None:
-        sizes = ("feature_width", "width", "heads", "latent_width", "head_width")
+        sizes = ("feature_width", "width", "heads", "latent_width", "head_width", "kernel_landmarks")
         scales = ("temperature", "nonlocal_reach", "deviation_scale", "probability_scale")
         _require("network", self, positive=(*sizes, *scales))
         not_negative = (
@@ -42,6 +48,10 @@ class NetworkConfig:
             "conv_layers",
             "dropout",
             "input_dropout",
+            "linear_share",
+            "linear_smoothing",
+            "kernel_share",
+            "kernel_smoothing",
             "smoothing",
             "nonlocal_sharpness",
             "nonlocal_smoothing",
@@ -55,6 +65,9 @@ class NetworkConfig:
             raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
         if self.positions < 2:
             raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
+        for name in ("linear_share", "kernel_share"):
+            if getattr(self, name) > 1:
+                raise ConfigError(f"network.{name}", f"{getattr(self, name)} is more than all", "use 0 to 1")
         for name in ("dropout", "input_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")

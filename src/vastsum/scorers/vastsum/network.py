@@ -17,7 +17,7 @@ from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 from vastsum.scorers.vastsum.likelihood import Likelihood
-from vastsum.scorers.vastsum.means import Means
+from vastsum.scorers.vastsum.paths import KernelPath, LinearPath, NonLocalMean, Smoothing
 
 
 class VastsumNetwork(nn.Module):
@@ -36,23 +36,40 @@ class VastsumNetwork(nn.Module):
         self.cnn_attention = CnnAttention() if config.cnn_attention else None
         self.gated_residual = GatedResidual(d, config.dropout) if config.gated_residual else None
         self.head = VariationalHead(d, config.latent_width, config.head_width, config.dropout)
-        self.means = Means(config)
+        self.linear = LinearPath(config.feature_width, config.linear_smoothing) if config.linear_share else None
+        kernel = (config.feature_width, config.kernel_landmarks, config.kernel_smoothing)
+        self.kernel = KernelPath(*kernel) if config.kernel_share else None
+        self.smooth = Smoothing(config.smoothing) if config.smoothing else None
+        alike = (config.nonlocal_sharpness, config.nonlocal_reach, config.nonlocal_smoothing)
+        self.nonlocal_mean = NonLocalMean(*alike) if config.nonlocal_sharpness else None
 
     def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> HeadOutput:
         """features (B, T, D), segment_ids (B, T), mask (B, T) → parameters of the importance of each pick."""
         output: HeadOutput = self.head(self.trunk(features, segment_ids, mask, n_segments))
-        return output if self.training else output._replace(mu=self.means(output.mu, features, mask))
+        return output if self.training else output._replace(mu=self.scored(output.mu, features, mask))
 
     def predict(
         self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int, likelihood: Likelihood
     ) -> tuple[Tensor, Tensor]:
         """Importance and its standard deviation (B, T)."""
         mu, std = self.head.predict(self.trunk(features, segment_ids, mask, n_segments), likelihood, self.link)
-        signal, std = self.link.signal(self.means(mu, features, mask), likelihood), self.config.deviation_scale * std
+        signal, std = self.link.signal(self.scored(mu, features, mask), likelihood), self.config.deviation_scale * std
         if likelihood == "gaussian":
             return signal, std
         scale = self.config.probability_scale
         return (scale * signal).clamp(max=1.0), scale * std
+
+    def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
+        """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
+        if self.smooth is not None:
+            mu = self.smooth(mu, mask)
+        if self.linear is not None:
+            mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
+        if self.kernel is not None:
+            mu = torch.lerp(mu, self.kernel(features, mask), self.config.kernel_share)
+        if self.nonlocal_mean is not None:
+            mu = self.nonlocal_mean(mu, features, mask)
+        return mu
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:
         """Everything before the head: refined frame tokens Ĥ (B, T, d)."""
