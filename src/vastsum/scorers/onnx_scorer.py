@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
 from vastsum.features.onnx_model import open_session, read_model
-from vastsum.scorers.windows import windows_of
+from vastsum.scorers.windows import predict_in_windows
 from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
 DEFAULT_SCORER = "vastsum"
@@ -53,11 +53,8 @@ class OnnxScorer:
         if features.shape[1] != self.feature_width:
             problem = f"takes features of width {self.feature_width}, these have {features.shape[1]}"
             raise CheckpointError(self.where, problem, "use the backbone it was trained with")
-        windows = [
-            self._window(features[start:end], segments.ids[start:end]) for start, end in windows_of(segments.ids)
-        ]
-        mean, std = (np.concatenate(parts).astype(np.float64) for parts in zip(*windows, strict=True))
-        return Prediction(mean, std)
+        ids = segments.ids
+        return predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
 
     def _window(self, features: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Scores of these picks, seen by themselves."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from vastsum.scorers.vastsum.likelihood import Likelihood
 from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.scorers.windows import windows_of
+from vastsum.scorers.windows import predict_in_windows
 from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
 
@@ -22,16 +21,15 @@ class VastsumScorer:
         was_training = self.network.training
         self.network.eval()
         ids = segments.ids
-        windows = [self._window(features[start:end], ids[start:end]) for start, end in windows_of(ids)]
+        prediction = predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
         self.network.train(was_training)
-        mean, std = (torch.cat(parts).double().cpu().numpy() for parts in zip(*windows, strict=True))
-        return Prediction(mean, std)
+        return prediction
 
-    def _window(self, features: FloatArray, ids: IntArray) -> tuple[Tensor, Tensor]:
+    def _window(self, features: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Scores of these picks, seen by themselves."""
         device = next(self.network.parameters()).device
         x = torch.as_tensor(features, dtype=torch.float32, device=device)[None]  # (1, T, D)
         own_ids = torch.as_tensor(ids - ids[0], device=device)[None]
         mask = torch.ones_like(own_ids, dtype=torch.bool)
         mean, std = self.network.predict(x, own_ids, mask, int(own_ids[0, -1]) + 1, self.likelihood)
-        return mean[0], std[0]
+        return mean[0].cpu().numpy(), std[0].cpu().numpy()
