@@ -18,7 +18,7 @@ Program = Callable[[Tensors, Tensors, Tensors], tuple[Tensors, Tensors]]
 (T, …), and what is carried on. Sizes and program are all that it may depend on."""
 
 STRETCH = 32  # steps
-N_RECORDED = 64  # recordings kept: one for each program and size
+N_RECORDED = 32  # recordings kept, one for each program and size: each holds memory
 
 
 def run_over_time(
