@@ -28,9 +28,7 @@ def test_windows_overlap_and_hold_every_pick_and_whole_segments(sizes: list[int]
     reached = 0
     for (start, end), (later_start, later_end) in pairwise(found):
         assert start < later_start <= end < later_end, "they go on, and nothing lies between them"
-        assert ids[end] != ids[end - 1] or ids[end] == ids[reached], (
-            "cut is only what does not fit behind the last one"
-        )
+        assert ids[end] != ids[end - 1] or ids[end] == ids[reached], "cut is only what does not fit behind the last one"
         reached = end
 
 
