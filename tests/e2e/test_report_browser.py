@@ -381,10 +381,11 @@ def test_zoom_and_pan(browser: Any, report: Path) -> None:
 
 def test_the_summary_plays_by_skipping_what_is_not_chosen(browser: Any, film: Path, report: Path) -> None:
     chosen = film_summary(film).selected
+    late_s = 3.0  # a browser short of time skips and stops late; what is left out is twenty seconds long
     with opened(browser, report.as_uri(), **DESKTOP) as page:
         page.evaluate(
             """() => { const video = document.querySelector('video'); window.seen = [];
-                 video.muted = true; video.playbackRate = 4;
+                 video.muted = true; video.playbackRate = 2;
                  video.requestVideoFrameCallback(function see(_, { mediaTime }) {
                    window.seen.push(mediaTime); video.requestVideoFrameCallback(see); }); }"""
         )
@@ -394,8 +395,8 @@ def test_the_summary_plays_by_skipping_what_is_not_chosen(browser: Any, film: Pa
         page.get_by_role("button", name="Play summary").click()
         wait_until(page, "document.querySelector('video').paused && window.seen.length > 5")
         seen = np.array(page.evaluate("window.seen"))
-        assert page.evaluate("document.querySelector('video').currentTime") == pytest.approx(chosen[-1].end_s, abs=1.0)
-    late_s = 1.0  # a frame or two come late at four times the speed
+        stopped_s = page.evaluate("document.querySelector('video').currentTime")
+    assert chosen[-1].end_s - 0.1 <= stopped_s <= chosen[-1].end_s + late_s
     inside = [any(s.start_s - 0.1 <= time <= s.end_s + late_s for s in chosen) for time in seen[1:]]
     assert all(inside)
     assert all(any(s.start_s <= time <= s.end_s for time in seen) for s in chosen)
