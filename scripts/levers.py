@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -190,13 +189,8 @@ class RelativeLayer(SegmentLayer):
         super().__init__(width, heads, dropout)
         self.bias = nn.Parameter(torch.zeros(heads, 2 * REACH + 1))
 
-    def attend(self, z: Tensor, occupied: Tensor) -> Tensor:
-        batch, n_segments, width = z.shape
-        q, k, v = self.query_key_value(z).view(batch, n_segments, 3, self.heads, width // self.heads).unbind(2)
-        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, M, d/H)
-        logits = q @ k.transpose(2, 3) / math.sqrt(width // self.heads) + self.distances(n_segments)  # (B, H, M, M)
-        attention = logits.masked_fill(~occupied[:, None, None, :], float("-inf")).softmax(dim=-1)
-        return self.attention_out((attention @ v).transpose(1, 2).reshape(batch, n_segments, width))
+    def compare(self, q: Tensor, k: Tensor) -> Tensor:
+        return super().compare(q, k) + self.distances(q.shape[2])
 
     def distances(self, n_segments: int) -> Tensor:
         """(H, M, M)"""

@@ -155,10 +155,13 @@ class SegmentLayer(nn.Module):
         q, k, v = self.query_key_value(z).view(batch, n_segments, 3, self.heads, width // self.heads).unbind(2)
         q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, M, d/H)
         # Written out, not fused: the fused kernel does not run under vmap.
-        logits = q @ k.transpose(2, 3) / math.sqrt(width // self.heads)  # (B, H, M, M)
-        attention = logits.masked_fill(~occupied[:, None, None, :], float("-inf")).softmax(dim=-1)
+        attention = self.compare(q, k).masked_fill(~occupied[:, None, None, :], float("-inf")).softmax(dim=-1)
         mixed = attention @ v
         return self.attention_out(mixed.transpose(1, 2).reshape(batch, n_segments, width))
+
+    def compare(self, q: Tensor, k: Tensor) -> Tensor:
+        """(B, H, M, d/H) twice → logits (B, H, M, M)"""
+        return q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
 
 
 class GatedFusion(nn.Module):
