@@ -57,6 +57,7 @@ def test_every_ablation_changes_what_it_says(name: str) -> None:
         ("training.epochs=0", "not positive"),
         ("training.schedule=step", "choose one of cosine, hold, constant"),
         ("training.weight_average=1.0", "not in"),
+        ("training.chosen_after=1.0", "not in"),
         ("training.weight_decay=-1", "negative"),
         ("training.learning_rate=nan", "not positive"),
     ],

@@ -11,6 +11,7 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
+from vastsum.training.population import Assignment, train_together
 from vastsum.training.vastsum import VastsumMethod
 
 QUICK = load_config(None, ["network.width=16", "network.heads=2", "network.layers=1", "network.head_width=16",
@@ -48,6 +49,21 @@ def test_a_population_gives_the_numbers_of_separate_training(kind: str, tvsum: D
         mine, theirs = together.network(n).state_dict(), alone.network().state_dict()
         for name in mine:
             np.testing.assert_allclose(mine[name], theirs[name], atol=1e-4, err_msg=name)
+
+
+def test_an_epoch_is_chosen_once_its_time_has_come(tvsum: Dataset) -> None:
+    *training, watched = tvsum.videos.values()
+    settings = {"training.epochs": EPOCHS, "training.chosen_after": 0.5, "training.weight_average": 0.0}
+    falling = iter(np.linspace(1, 0, EPOCHS))
+    (outcome,) = train_together(
+        VastsumMethod(QUICK.with_settings(settings, "test")),
+        "tvsum",
+        [Assignment(Member(tuple(training[:6]), 0), (watched,))],
+        lambda _: [(next(falling), 0.0)],
+    )
+    assert outcome.chosen_epoch == EPOCHS // 2 + 1
+    first, last = (scorer.predict(watched.features, watched.segments) for scorer in (outcome.best, outcome.last))
+    assert not np.array_equal(first.mean, last.mean)
 
 
 def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset, summe: Dataset) -> None:

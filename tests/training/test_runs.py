@@ -115,8 +115,12 @@ def test_training_leaves_the_callers_random_numbers_alone(tvsum: Dataset) -> Non
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_the_log_has_every_epoch_and_the_chosen_one_is_the_best(tmp_path: Path, tvsum: Dataset) -> None:
-    run = start(tmp_path / "run", tvsum)
+@pytest.mark.parametrize(("protocol", "n_passed_over"), [("5fcv", 0), ("tvt", 2)])
+def test_the_log_has_every_epoch_and_the_chosen_one_is_the_best(
+    tmp_path: Path, tvsum: Dataset, protocol: str, n_passed_over: int
+) -> None:
+    assert QUICK.training.chosen_after == 0.5
+    run = start(tmp_path / "run", tvsum, protocol=protocol)
     train_job(run, tvsum, Job(0, 0), judge, quiet)
     folder = run.folder / "split0.seed0"
     with (folder / "log.csv").open() as file:
@@ -124,13 +128,13 @@ def test_the_log_has_every_epoch_and_the_chosen_one_is_the_best(tmp_path: Path, 
     assert [int(row["epoch"]) for row in rows] == [1, 2, 3, 4]
     assert {"total", "main", "rank", "stability", "kl", "learning_rate", "tau", "rho"} <= set(rows[0])
     result = json.loads((folder / "result.json").read_text())
-    best = max(rows, key=lambda row: float(row["tau"]))
+    best = max(rows[n_passed_over:], key=lambda row: float(row["tau"]))
     assert result["chosen_epoch"] == int(best["epoch"])
     scorer, meta = load_scorer(folder / "best.safetensors")
     assert meta["epoch"] == result["chosen_epoch"]
-    test = [tvsum.videos[name] for name in run.parts(Job(0, 0)).test]
-    predictions = [scorer.predict(video.features, video.segments).mean for video in test]
-    taus = [judge(mean, video, "tvsum")[0] for mean, video in zip(predictions, test, strict=True)]
+    watched = [tvsum.videos[name] for name in run.parts(Job(0, 0)).watched]
+    predictions = [scorer.predict(video.features, video.segments).mean for video in watched]
+    taus = [judge(mean, video, "tvsum")[0] for mean, video in zip(predictions, watched, strict=True)]
     assert np.mean(taus) == pytest.approx(float(best["tau"]))
     assert not (folder / "state.safetensors").exists()
 

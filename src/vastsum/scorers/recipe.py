@@ -24,6 +24,7 @@ class Recipe:
     gradient_clip: float = 1.0
     schedule: Schedule = "cosine"
     weight_average: float = 0.0  # decay of the moving average of the weights that is evaluated; 0: raw weights
+    chosen_after: float = 0.0  # share of the epochs that are over before validation videos may choose one
     checkpoint_every: int = 5  # epochs between the states a killed run goes on from
 
     def __post_init__(self) -> None:
@@ -33,5 +34,10 @@ class Recipe:
                 raise ConfigError(f"training.{name}", f"{getattr(self, name)} is not positive", "use a number above 0")
         if self.weight_decay < 0:
             raise ConfigError("training.weight_decay", f"{self.weight_decay} is negative", "use 0 or more")
-        if not 0 <= self.weight_average < 1:
-            raise ConfigError("training.weight_average", f"{self.weight_average} is not in [0, 1)", "use e.g. 0.99")
+        for name, usual in (("weight_average", 0.99), ("chosen_after", 0.5)):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"training.{name}", f"{getattr(self, name)} is not in [0, 1)", f"use e.g. {usual}")
+
+    def may_choose(self, epoch: int) -> bool:
+        """Whether that epoch, counted from 1, is one to choose from."""
+        return epoch > self.chosen_after * self.epochs

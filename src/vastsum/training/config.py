@@ -66,6 +66,7 @@ BEYOND: dict[Kind, dict[str, Any]] = {
         "network.smoothing": 2.0,
         "network.nonlocal_sharpness": 3.0,
         "network.deviation_scale": 0.95,
+        "training.chosen_after": 0.5,
     },
     "summe": {
         "network.width": 256,
@@ -80,6 +81,7 @@ BEYOND: dict[Kind, dict[str, Any]] = {
         "loss.stability_weight": 0.05,
         "loss.kl_weight": 3e-4,
         "training.epochs": 30,
+        "training.chosen_after": 0.8,
         "training.weight_decay": 2e-3,
         "training.weight_average": 0.98,
     },

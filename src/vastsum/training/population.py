@@ -28,7 +28,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Trained:
-    """`best` is the epoch with the highest τ on the watched videos, `last` the final one."""
+    """`best` is the epoch with the highest τ on the watched videos, of those to choose from; `last` the final one."""
 
     best: Scorer
     last: Scorer
@@ -64,7 +64,7 @@ def train_together(
     for epoch in range(method.recipe.epochs):
         trainer.train_epoch(epoch)
         taus.append(_watched_tau(trainer, assignments, judge))
-        better = taus[-1] > highest
+        better = (taus[-1] > highest) & method.recipe.may_choose(epoch + 1)
         highest, chosen = np.where(better, taus[-1], highest), np.where(better, epoch + 1, chosen)
         _keep(best, trainer.evaluated | trainer.buffers, better)
         report(epoch + 1)

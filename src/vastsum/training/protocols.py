@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from vastsum.data import Split
 from vastsum.errors import DataError
+from vastsum.scorers.recipe import Recipe
 
 Protocol = Literal["5fcv", "tvt", "last"]
 
@@ -44,3 +45,8 @@ def parts_of(splits: Sequence[Split], index: int, protocol: Protocol) -> Parts:
             "give a --splits file with 'train', 'validation' and 'test'",
         )
     return Parts(train, validation, split.test)
+
+
+def recipe_under(protocol: Protocol, recipe: Recipe) -> Recipe:
+    """`5fcv` takes the best of all epochs, as published: a recipe's own say is in what validation videos choose."""
+    return replace(recipe, chosen_after=0.0) if protocol == "5fcv" else recipe

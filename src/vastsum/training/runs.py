@@ -30,7 +30,7 @@ from vastsum.files import write_json, write_text
 from vastsum.training.checkpoints import load_tensors, save_tensors
 from vastsum.training.config import Config
 from vastsum.training.loop import Member, Trainer
-from vastsum.training.protocols import Parts, Protocol, parts_of
+from vastsum.training.protocols import Parts, Protocol, parts_of, recipe_under
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.training.workers import share_out, tell
 from vastsum.types import FloatArray, Kind
@@ -192,7 +192,7 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
             scores = trainer.importance([watched])[0]
             agreements = [judge(score, video, run.kind) for score, video in zip(scores, watched, strict=True)]
             row["tau"], row["rho"] = np.mean(agreements, axis=0).tolist()
-            if all(row["tau"] > earlier["tau"] for earlier in log):
+            if _chosen(run, [*log, row]) is row:
                 _save_weights(folder / "best.safetensors", run, job, trainer, epoch + 1)
         log.append(row)
         _write_log(folder / "log.csv", log)
@@ -200,10 +200,17 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
             save_tensors(folder / "state.safetensors", trainer.state(), {"log": log})
         report(job, epoch + 1, row)
     _save_weights(folder / "last.safetensors", run, job, trainer, n_epochs)
-    chosen = max(log, key=lambda row: row["tau"]) if watched else log[-1]
+    chosen = _chosen(run, log) if watched else log[-1]
     result = {"epochs": n_epochs, "chosen_epoch": int(chosen["epoch"]), "chosen": dict(sorted(chosen.items()))}
     write_json(folder / "result.json", result)  # in this order whether or not the log was loaded
     _tidy(folder)
+
+
+def _chosen(run: Run, log: list[dict[str, float]]) -> dict[str, float]:
+    """The row with the highest τ so far; of those to choose from, once there are any."""
+    recipe = recipe_under(run.protocol, run.config.training)
+    rows = [row for row in log if recipe.may_choose(int(row["epoch"]))]
+    return max(rows or log, key=lambda row: row["tau"])
 
 
 def _tidy(folder: Path) -> None:

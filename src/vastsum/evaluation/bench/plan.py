@@ -37,6 +37,11 @@ class Task:
     split: int
     seed: int
 
+    @property
+    def chosen_by(self) -> Protocol:
+        """The protocol that chooses its epoch; `last` needs none."""
+        return "tvt" if self.regime == "tvt" else "5fcv"
+
     def path(self, folder: Path) -> Path:
         return folder / "runs" / self.data / self.method / f"{self.regime}.split{self.split}.seed{self.seed}.json"
 
@@ -58,7 +63,7 @@ class Benchmark:
         return self.splits.source.startswith("standard")
 
     def parts(self, task: Task) -> Parts:
-        return parts_of(self.splits.splits, task.split, "5fcv" if task.regime == "whole" else "tvt")
+        return parts_of(self.splits.splits, task.split, task.chosen_by)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.loop import Member
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.population import Assignment, groups, train_together
+from vastsum.training.protocols import recipe_under
 from vastsum.training.workers import share_out, tell
 from vastsum.types import Prediction
 
@@ -122,6 +123,7 @@ def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: s
         report(group.name, len(group.tasks))
         return fitted
     method = _learned(plan, entry, benchmark)
+    method.recipe = recipe_under(group.tasks[0].chosen_by, method.recipe)
 
     def epoch_done(_: int) -> None:
         report(group.name, len(group.tasks) / method.recipe.epochs)
