@@ -12,37 +12,33 @@ touched.
 from __future__ import annotations
 
 import argparse
-import itertools
 import multiprocessing
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from vastsum.data import BenchmarkVideo, load_dataset, load_splits
+from vastsum.data import load_dataset
 from vastsum.evaluation.calibration import calibration
 from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
-from vastsum.training.protocols import parts_of
+from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
-from vastsum.types import FloatArray, Kind
+from vastsum.types import FloatArray
 
 MEASURES = ("tau", "coverage_90", "std_correlation")
 FIRSTS = (1, 6, 11, 16, 21, 26, 30)  # in epochs; the last one chooses nothing
 N_HALVINGS = 200
 
 
-def watch(
-    config: Config, training: Sequence[BenchmarkVideo], watched: Sequence[BenchmarkVideo], kind: Kind, seed: int
-) -> FloatArray:
+def watch(config: Config, fold: Fold) -> FloatArray:
     """(epochs, videos, measures), after every epoch on every watched video."""
     torch.set_num_threads(1)
-    method = VastsumMethod(config)
-    trainer = Trainer(method, [Member(tuple(training), seed)])
+    method, watched, kind = VastsumMethod(config), fold.watched, fold.watched[0].kind
+    trainer = Trainer(method, [Member(fold.training, fold.seed)])
     after = []
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
@@ -78,13 +74,8 @@ def main() -> None:
 
     dataset = load_dataset(arguments.data)
     config = load_config(None, arguments.set, kind=dataset.kind)
-    folds = load_splits(dataset).splits
-    jobs = []
-    for seed, split in itertools.product(range(arguments.seeds), range(len(folds))):
-        parts = parts_of(folds, split, "tvt")
-        jobs.append(([dataset.videos[n] for n in parts.train], [dataset.videos[n] for n in parts.watched], seed))
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [pool.submit(watch, config, train, watched, dataset.kind, seed) for train, watched, seed in jobs]
+        futures = [pool.submit(watch, config, fold) for fold in validation_folds(dataset, arguments.seeds)]
         trainings = [future.result() for future in futures]
 
     tried = []

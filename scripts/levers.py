@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.data import BenchmarkVideo, Dataset, load_dataset
 from vastsum.errors import ConfigError
 from vastsum.evaluation.bench.rows import difference
 from vastsum.evaluation.metrics import judge
@@ -41,7 +41,7 @@ from vastsum.scorers.vastsum.network import SegmentLayer, VastsumNetwork
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.population import Assignment, groups
-from vastsum.training.protocols import parts_of
+from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Segments
 
@@ -56,13 +56,9 @@ Curves = list[FloatArray]
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Fold):
     """One training: `others` are another file's videos, for the one lever that wants them."""
 
-    split: int
-    seed: int
-    training: Videos
-    watched: Videos
     others: Videos = ()
 
 
@@ -271,14 +267,7 @@ LEVERS = {
 
 
 def jobs_of(dataset: Dataset, n_seeds: int, others: Videos = ()) -> list[Job]:
-    folds = load_splits(dataset).splits
-    jobs = []
-    for seed in range(n_seeds):
-        for split in range(len(folds)):
-            parts = parts_of(folds, split, "tvt")
-            training, watched = (tuple(dataset.videos[n] for n in names) for names in (parts.train, parts.watched))
-            jobs.append(Job(split, seed, training, watched, others))
-    return jobs
+    return [Job(**vars(fold), others=others) for fold in validation_folds(dataset, n_seeds)]
 
 
 def curves_of(name: str, config: Config, jobs: Sequence[Job], device: str) -> list[Curves]:

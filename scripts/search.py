@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import optuna
 
-from vastsum.data import Dataset, Split, load_dataset, load_splits
+from vastsum.data import Dataset, load_dataset
 from vastsum.evaluation.metrics import judge
 from vastsum.training import load_config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.population import Assignment, groups
-from vastsum.training.protocols import parts_of
+from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import FloatArray
 
@@ -52,14 +52,9 @@ SPACE: dict[str, Distribution] = {
 }
 
 
-def value_of(settings: dict[str, Any], dataset: Dataset, splits: tuple[Split, ...], seeds: int, device: str) -> float:
+def value_of(settings: dict[str, Any], dataset: Dataset, folds: list[Fold], device: str) -> float:
     method = VastsumMethod(load_config(kind=dataset.kind).with_settings(settings, "trial"))
-    assignments = []
-    for seed in range(seeds):
-        for split in range(len(splits)):
-            parts = parts_of(splits, split, "tvt")
-            train, watched = (tuple(dataset.videos[name] for name in names) for names in (parts.train, parts.watched))
-            assignments.append(Assignment(Member(train, seed), watched))
+    assignments = [Assignment(Member(fold.training, fold.seed), fold.watched) for fold in folds]
     late: list[float] = []
     for together in groups(method, assignments, len(assignments) if device != "cpu" else 1):
         chosen = [assignments[index] for index in together]
@@ -107,7 +102,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     dataset = load_dataset(arguments.data)
-    splits = load_splits(dataset).splits
+    folds = validation_folds(dataset, arguments.seeds)
     held = dict(_assignment(text) for text in arguments.set)
     space = {name: values for name, values in SPACE.items() if name not in held}
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -118,7 +113,7 @@ def main() -> None:
         seed = 1000 * arguments.sampler_seed + len(earlier)
         settings = recipe_of(dataset, space) if is_first else proposed(earlier, space, seed)
         started = time.perf_counter()
-        tau = value_of({**settings, **held}, dataset, splits, arguments.seeds, arguments.device)
+        tau = value_of({**settings, **held}, dataset, folds, arguments.device)
         row = {
             "tau": round(tau, 5),
             "seeds": arguments.seeds,

@@ -24,7 +24,7 @@ from typing import Any, cast
 import numpy as np
 import torch
 
-from vastsum.data import BenchmarkVideo, load_dataset, load_splits
+from vastsum.data import BenchmarkVideo, load_dataset
 from vastsum.evaluation.calibration import calibration
 from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
@@ -33,7 +33,7 @@ from vastsum.scorers.vastsum.network import VastsumNetwork
 from vastsum.scorers.vastsum.paths import KernelPath, NonLocalMean, Smoothing
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
-from vastsum.training.protocols import parts_of
+from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import Kind, Prediction
 
@@ -60,14 +60,13 @@ class Answers:
     coverages: list[list[float]]
 
 
-def train_and_score(
-    config: Config, training: list[BenchmarkVideo], watched: list[BenchmarkVideo], kind: Kind, seed: int
-) -> Answers:
+def train_and_score(config: Config, fold: Fold) -> Answers:
     torch.set_num_threads(1)
+    training, watched, kind = fold.training, fold.watched, fold.watched[0].kind
     # Any shares: the paths have to be there.
     both = config.with_settings({"network.linear_share": 0.5, "network.kernel_share": 0.5}, "search")
     method = VastsumMethod(both)
-    trainer = Trainer(method, [Member(tuple(training), seed)])
+    trainer = Trainer(method, [Member(training, fold.seed)])
     for epoch in range(config.training.epochs):
         trainer.train_epoch(epoch)
     network = cast(VastsumNetwork, trainer.network())
@@ -127,16 +126,8 @@ def main() -> None:
 
     dataset = load_dataset(arguments.data)
     config = load_config(None, arguments.set, kind=dataset.kind)
-    folds = load_splits(dataset).splits
-    jobs = []
-    for seed, split in itertools.product(range(arguments.seeds), range(len(folds))):
-        parts = parts_of(folds, split, "tvt")
-        jobs.append(([dataset.videos[n] for n in parts.train], [dataset.videos[n] for n in parts.watched], seed))
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        futures = [
-            pool.submit(train_and_score, config, training, watched, dataset.kind, seed)
-            for training, watched, seed in jobs
-        ]
+        futures = [pool.submit(train_and_score, config, fold) for fold in validation_folds(dataset, arguments.seeds)]
         results = [future.result() for future in futures]
 
     def means(name: str) -> list[float]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pytest
 
 from vastsum.data import load_dataset, load_splits
 
@@ -77,3 +78,23 @@ def test_files_of_other_picks_are_refused(tmp_path: Path, synthetic_files: dict[
     assert refused.returncode != 0
     assert "sampled at other frames" in refused.stderr
     assert not both.exists()
+
+
+def test_firmness_is_told_against_no_stability_loss(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    small = [
+        "network.width=16",
+        "network.layers=1",
+        "training.epochs=2",
+        "loss.rank_pairs=16",
+        "loss.stability_warmup=0",
+    ]
+    output = tmp_path / "firmness.json"
+    done = run("firmness.py", synthetic_files["summe"], "-o", output, *(f"--set={setting}" for setting in small))
+    assert done.returncode == 0, done.stderr
+    without, *others = json.loads(output.read_text())["tried"]
+    assert without["settings"] == {"loss.stability_weight": 0.0}
+    assert without["jaccard_over_none"] == {"mean": 0, "low": 0, "high": 0}
+    assert len(others) == 8
+    for trial in others:
+        assert trial["jaccard_over_none"]["mean"] == pytest.approx(trial["jaccard"] - without["jaccard"], abs=2e-4)
+    assert len({trial["spread"] for trial in others}) > 1, "the loss does something"
