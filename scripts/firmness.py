@@ -35,15 +35,15 @@ from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
 
 OFF: dict[str, float] = {"loss.stability_weight": 0.0}
-NOISES = (0.02, 0.005, 0.002, 0.0005)
-STRENGTHS = (0.0005, 0.002)
+NOISES = [0.02, 0.005, 0.002, 0.0005]
+STRENGTHS = [0.0005, 0.002]
 
 
-def settings_tried() -> list[dict[str, float]]:
+def settings_tried(noises: list[float], strengths: list[float]) -> list[dict[str, float]]:
     """Without the loss first."""
     return [OFF] + [
         {"loss.stability_noise": noise, "loss.stability_margin": 2.5 * noise, "loss.stability_weight": strength / noise}
-        for noise, strength in itertools.product(NOISES, STRENGTHS)
+        for noise, strength in itertools.product(noises, strengths)
     ]
 
 
@@ -83,6 +83,8 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--noise", nargs="+", type=float, default=NOISES)
+    parser.add_argument("--strength", nargs="+", type=float, default=STRENGTHS)
     parser.add_argument("--set", action="append", default=[], help="section.key=value, on top of the recipe")
     arguments = parser.parse_args()
 
@@ -92,7 +94,7 @@ def main() -> None:
     tried: list[dict[str, Any]] = []
     without: Row | None = None
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for settings in settings_tried():
+        for settings in settings_tried(arguments.noise, arguments.strength):
             config = recipe.with_settings(settings, "firmness")
             row = Row(str(settings), "tvt", "last epoch, on validation videos")
             for future in [pool.submit(trained, config, fold) for fold in folds]:
