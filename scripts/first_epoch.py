@@ -30,7 +30,7 @@ from vastsum.training.vastsum import VastsumMethod
 from vastsum.types import FloatArray
 
 MEASURES = ("tau", "coverage_90", "std_correlation")
-FIRSTS = (1, 6, 11, 16, 21, 26, 30)  # in epochs; the last one chooses nothing
+EVERY = 5  # epochs
 N_HALVINGS = 200
 
 
@@ -52,13 +52,12 @@ def watch(config: Config, fold: Fold) -> FloatArray:
 
 def chosen_from(first: int, watched: FloatArray, rng: np.random.Generator) -> tuple[float, FloatArray]:
     """Of one training: the mean epoch that halves of the videos choose, and the measures on the others."""
-    n_epochs, n_videos, _ = watched.shape
+    n_videos = watched.shape[1]
     epochs, measured = [], []
     for _ in range(N_HALVINGS):
         order = rng.permutation(n_videos)
         choosing, telling = order[: n_videos // 2], order[n_videos // 2 :]
-        from_here = min(first, n_epochs) - 1
-        best = from_here + int(watched[from_here:, choosing, 0].mean(axis=1).argmax())
+        best = first - 1 + int(watched[first - 1 :, choosing, 0].mean(axis=1).argmax())
         epochs.append(best + 1)
         measured.append(watched[best, telling].mean(axis=0))
     return float(np.mean(epochs)), np.mean(measured, axis=0)
@@ -76,10 +75,13 @@ def main() -> None:
     config = load_config(None, arguments.set, kind=dataset.kind)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         futures = [pool.submit(watch, config, fold) for fold in validation_folds(dataset, arguments.seeds)]
-        trainings = [future.result() for future in futures]
+        trainings = []
+        for n, future in enumerate(futures, start=1):
+            trainings.append(future.result())
+            print(f"{n} of {len(futures)} trained", flush=True)
 
     tried = []
-    for first in FIRSTS:
+    for first in (*range(1, config.training.epochs, EVERY), config.training.epochs):  # from the last, nothing is chosen
         rng = np.random.default_rng(0)  # the same halves for each
         epochs, measured = zip(*(chosen_from(first, each, rng) for each in trainings), strict=True)
         by_seed = np.array([each[0] for each in measured]).reshape(arguments.seeds, -1).mean(axis=1)
