@@ -16,6 +16,7 @@ from vastsum.scorers.onnx_scorer import load_scorer as load_onnx
 from vastsum.training.checkpoints import load_scorer as load_checkpoint
 
 SMALL = ["--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=2"]
+ALONE = "--workers=1"  # every process has torch to load first
 
 
 def vastsum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -89,7 +90,7 @@ def test_evaluate_refuses_what_does_not_fit(trained: Path, synthetic_files: dict
 def test_the_other_protocols_and_kinds(tmp_path: Path, synthetic_files: dict[str, Path], protocol: str) -> None:
     run = tmp_path / "run"
     result = vastsum(
-        "train", synthetic_files["summe"], "--protocol", protocol, "-o", run, "--ablation=gated-residual", *SMALL
+        "train", synthetic_files["summe"], "--protocol", protocol, "-o", run, "--ablation=gated-residual", ALONE, *SMALL
     )
     assert result.returncode == 0, result.stderr
     shown = vastsum("evaluate", run, synthetic_files["summe"]).stdout

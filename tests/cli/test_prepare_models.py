@@ -46,7 +46,7 @@ def test_from_videos_to_results(films: Path, tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout
     assert "summe, 3 of 3 videos usable, no errors, 0 notes" in checked.stdout
     assert "old town" in checked.stdout
-    trained = vastsum("train", data, "-o", run, *SMALL)
+    trained = vastsum("train", data, "-o", run, "--workers=1", *SMALL)
     assert trained.returncode == 0, trained.stderr
     assert "trained 3 networks" in trained.stdout
     evaluated = vastsum("evaluate", run, data)

@@ -59,10 +59,14 @@ class Walk:
 
     def step(self, site: Site, nth: int = 0, name: FaultName = "error") -> Step:
         self._stage.clear()
-        with fault(site, nth, _happening(site, name)) as struck:
-            ended = self._stage.run()
-        left = self._stage.files()
-        violations = [*self._wrong_ending(ended, name), *self._wrong_files(left, ended), *self._wrong_leftovers()]
+        gc.freeze()  # so that only what this run leaves is looked through for garbage, not all that was imported
+        try:
+            with fault(site, nth, _happening(site, name)) as struck:
+                ended = self._stage.run()
+            left = self._stage.files()
+            violations = [*self._wrong_ending(ended, name), *self._wrong_files(left, ended), *self._wrong_leftovers()]
+        finally:
+            gc.unfreeze()
         if not struck:
             violations = [f"the call was not made this time (it was made {self.calls[site]} times before)"]
         elif ended.code != 0:

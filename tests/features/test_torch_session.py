@@ -219,7 +219,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """What 'vastsum export' writes, with every ablation and path; and the scorer that is embedded."""
     folder = tmp_path_factory.mktemp("exported")
     torch.manual_seed(0)
-    sizes = {"feature_width": 12, "width": 16, "heads": 2, "positions": 50, "conv_layers": 2}
+    sizes = {"feature_width": 12, "width": 16, "heads": 2, "layers": 2, "positions": 50, "conv_layers": 2}
     paths = {
         "linear_share": 0.2,
         "kernel_share": 0.3,

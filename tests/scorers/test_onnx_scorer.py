@@ -25,7 +25,9 @@ def network() -> VastsumNetwork:
     torch.manual_seed(0)
     beyond = {"linear_share": 0.2, "kernel_share": 0.3, "kernel_landmarks": 5, "nonlocal_sharpness": 3.0}
     network = VastsumNetwork(
-        NetworkConfig(feature_width=12, width=16, heads=2, positions=50, offset=0.5, temperature=0.2, **beyond)
+        NetworkConfig(
+            feature_width=12, width=16, heads=2, layers=1, positions=50, offset=0.5, temperature=0.2, **beyond
+        )
     ).eval()
     assert network.linear is not None
     assert network.kernel is not None

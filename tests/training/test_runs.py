@@ -177,7 +177,7 @@ def test_killed_for_real_it_resumes_to_the_same_bits(tmp_path: Path, synthetic_f
         "network.width=16",
         "network.heads=2",
         "network.layers=1",
-        "training.epochs=12",
+        "training.epochs=6",
         "training.checkpoint_every=1",
     ]
     command = [sys.executable, "-m", "vastsum", "train", str(synthetic_files["tvsum"]), "--protocol=5fcv"]
@@ -198,7 +198,7 @@ def test_killed_for_real_it_resumes_to_the_same_bits(tmp_path: Path, synthetic_f
     assert refused.returncode == 1
     assert "--resume" in refused.stderr
     for extra in (["-o", str(killed), "--resume"], ["-o", str(tmp_path / "whole")]):
-        subprocess.run([*command, *extra, "--workers=2"], check=True, **quiet_output)
+        subprocess.run([*command, *extra, "--workers=1"], check=True, **quiet_output)
     run = load_run(killed)
     whole = load_run(tmp_path / "whole")
     for job in run.jobs:

@@ -47,8 +47,10 @@ def benchmark(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
 ) -> None:
     """Train and compare all methods under the same splits, features and budget; write tables and pictures."""
+    datasets = [load_dataset(path) for path in data]
+    asked = _protocols(protocol)
     try:
-        import torch
+        import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
@@ -60,12 +62,11 @@ def benchmark(
     if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():
         raise ConfigError("--device", f"'{device}' is not there", "use cpu")
     names = list(METHODS) if methods == "all" else _listed(methods)
-    datasets = [load_dataset(path) for path in data]
     plan = Plan(
         folder=output,
         benchmarks=tuple(Benchmark(dataset, load_splits(dataset, splits)) for dataset in datasets),
         methods=tuple([*names, *ABLATED] if ablations else names),
-        protocols=_protocols(protocol),
+        protocols=asked,
         n_seeds=seeds,
         max_epochs=max_epochs,
     )

@@ -26,12 +26,12 @@ def evaluate(
     scores: Scores = None,
 ) -> None:
     """Measure a run or checkpoint: agreement with people, calibration, stability, and the rows to read it beside."""
+    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)  # before torch is loaded, which takes seconds
     from vastsum.cli.tables import evaluation_table
     from vastsum.evaluation.page import Section, write_page
     from vastsum.evaluation.report import evaluate_checkpoint, evaluate_run
     from vastsum.training.runs import load_run
 
-    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
     if trained.is_dir():
         with errors.status("evaluating") as status:
             report = evaluate_run(load_run(trained), benchmark, lambda step: status.update(f"evaluating {step}"))

@@ -47,8 +47,11 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
+    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
+    chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
+    folds = load_splits(benchmark, splits)
     try:
-        import torch
+        import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
     from vastsum.evaluation.metrics import judge
@@ -56,9 +59,6 @@ def train(
 
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise ConfigError("--device", f"'{device}' is not available here", "use cpu")
-    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
-    chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
-    folds = load_splits(benchmark, splits)
     for note in (
         *benchmark.notes,
         *(f"{name} is named by the {folds.source} splits but not there" for name in folds.absent),

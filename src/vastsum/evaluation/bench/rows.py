@@ -11,7 +11,7 @@ import numpy as np
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
-from vastsum.training.methods import entry_of
+from vastsum.training.methods import Entry, entry_of
 from vastsum.training.protocols import MEANING, Protocol
 from vastsum.types import Prediction
 
@@ -56,7 +56,7 @@ def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     entry = entry_of(method)
-    row = MethodRow(method, entry.title, entry.note, entry.missing)
+    row = MethodRow(method, _title(plan, benchmark, entry), entry.note, entry.missing)
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
     n_undone = 0
@@ -69,7 +69,7 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
         else:
             row.n_parameters = result.get("n_parameters")
             for protocol in plan.protocols:
-                into = row.rows.setdefault(protocol, Row(entry.title, protocol, MEANING[protocol]))
+                into = row.rows.setdefault(protocol, Row(row.title, protocol, MEANING[protocol]))
                 into.results += _results(result, protocol)
     row.rows = {protocol: found for protocol, found in row.rows.items() if found.results}
     if failures:
@@ -77,6 +77,13 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     elif n_undone and not row.missing:
         row.missing = f"{n_undone} trainings are still to be done"
     return row
+
+
+def _title(plan: Plan, benchmark: Benchmark, entry: Entry) -> str:
+    """A row that was cut short says so: some methods take one step an epoch, and fewer epochs are another method."""
+    own = entry.learn(benchmark.dataset.kind).recipe.epochs if entry.learn else 0
+    cut = plan.max_epochs is not None and own > plan.max_epochs
+    return f"{entry.title}, {plan.max_epochs} of {own} epochs" if cut else entry.title
 
 
 def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
