@@ -27,7 +27,6 @@ from vastsum.training.vastsum import VastsumMethod
 
 N_SEEDS = 8
 PAST_WARM_UP = 20
-CPU_STACK = 4
 
 
 def seconds_an_epoch(method: VastsumMethod, members: list[Member], device: str, epochs: int) -> float:
@@ -62,7 +61,7 @@ _worker: dict[str, Barrier] = {}
 
 
 def _train_stacks(method: VastsumMethod, members: Sequence[Member], epochs: int) -> float:
-    stacks = [members[first : first + CPU_STACK] for first in range(0, len(members), CPU_STACK)]
+    stacks = [members[first : first + method.cpu_stack] for first in range(0, len(members), method.cpu_stack)]
     trainers = [Trainer(method, stack) for stack in stacks]
     _worker["barrier"].wait()
     started = time.perf_counter()

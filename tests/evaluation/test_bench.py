@@ -22,7 +22,7 @@ from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
-from vastsum.evaluation.bench.work import work
+from vastsum.evaluation.bench.work import waiting_groups, work
 from vastsum.evaluation.report import Row, VideoResult
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
@@ -161,6 +161,20 @@ def test_what_is_done_is_never_done_again(tmp_path: Path, tvsum: Dataset) -> Non
     run(more, resume=True)
     assert all(more.is_done(task) for task in more.all_tasks())
     assert {task: task.path(plan.folder).stat().st_mtime_ns for task in plan.all_tasks()} == written
+
+
+@pytest.mark.parametrize(("device", "together", "sizes"), [
+    ("cpu", None, {"mean": 1, "vastsum": 4}), ("cuda", None, {"mean": 10, "vastsum": 10}), ("cpu", 3, {"mean": 3}),
+])  # fmt: skip
+@pytest.mark.usefixtures("methods")
+def test_as_many_train_together_as_suit_the_device(
+    tmp_path: Path, tvsum: Dataset, device: str, together: int | None, sizes: dict[str, int]
+) -> None:
+    plan = plan_of(tmp_path, tvsum, methods=tuple(sizes), protocols=("last",), n_seeds=2)
+    groups = list(waiting_groups(plan, device, together))
+    for method, size in sizes.items():
+        assert max(len(group.tasks) for group in groups if group.tasks[0].method == method) == size
+    assert sum(len(group.tasks) for group in groups) == 10 * len(sizes)
 
 
 @pytest.mark.usefixtures("methods")

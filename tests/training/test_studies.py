@@ -36,7 +36,7 @@ def test_every_setting_beyond_the_paper_is_written_down(tmp_path: Path, syntheti
 
 
 def test_the_later_one_may_choose_the_later_one_does(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    small = ["network.width=16", "network.layers=1", "training.epochs=7", "loss.rank_pairs=16"]
+    small = ["network.width=16", "network.layers=1", "training.epochs=3", "loss.rank_pairs=16"]
     output = tmp_path / "epochs.json"
     settings = [f"--set={setting}" for setting in small]
     done = run("first_epoch.py", synthetic_files["tvsum"], "-o", output, "--seeds", 1, *settings)
@@ -44,8 +44,8 @@ def test_the_later_one_may_choose_the_later_one_does(tmp_path: Path, synthetic_f
     study = json.loads(output.read_text())
     epochs = [trial["epoch"] for trial in study["tried"]]
     assert epochs == sorted(epochs)
-    assert epochs[-1] == 7, "nothing is left to choose from"
-    assert len(study["after_every_epoch"]) == 7
+    assert epochs[-1] == 3, "nothing is left to choose from"
+    assert len(study["after_every_epoch"]) == 3
 
 
 def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:

@@ -41,7 +41,7 @@ def benchmark(
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     together: Annotated[
-        int | None, typer.Option(help="Trainings in one program. [default: 4 on CPU, 50 on a GPU]", min=1)
+        int | None, typer.Option(help="Trainings in one program. [default: 50 on a GPU, few on CPU]", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
@@ -78,12 +78,11 @@ def benchmark(
         def report(name: str, done: float) -> None:
             progress.update(bar, advance=done, description=name)
 
-        in_one = together or (4 if device == "cpu" else 50)
         if engine is Engine.ray:
-            work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=in_one)
+            work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=together)
         else:
             refuse_cluster_options(address, gpus_per_worker)
-            work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=in_one)
+            work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=together)
         progress.update(bar, description="tables")
         made = write_tables(plan)
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]

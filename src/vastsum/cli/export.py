@@ -17,19 +17,19 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Turn a trained checkpoint into a model for 'vastsum summarize --model', which needs no torch."""
+    if output.suffix != ".onnx":
+        raise OutputError(output, "does not end in .onnx", "name it so, or 'vastsum summarize' will not know it")
+    if output.exists() and not overwrite:
+        raise OutputError(output, "exists already", "add --overwrite or choose another -o")
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
-        import torch  # noqa: F401
+        import torch  # noqa: F401  (takes seconds: what is wrong with the arguments is said before)
     except ImportError as error:
         raise MissingExtraError(error.name or "onnx", "train") from error
     from vastsum.training.checkpoints import load_scorer
     from vastsum.training.export import export_onnx
 
-    if output.suffix != ".onnx":
-        raise OutputError(output, "does not end in .onnx", "name it so, or 'vastsum summarize' will not know it")
-    if output.exists() and not overwrite:
-        raise OutputError(output, "exists already", "add --overwrite or choose another -o")
     scorer, meta = load_scorer(checkpoint)
     card = {key: meta[key] for key in ("kind", "data", "protocol", "split", "seed", "epoch")}
     export_onnx(scorer.network, scorer.likelihood, output, card)

@@ -33,9 +33,9 @@ class Trainer:
             return records_of(self._plan, group, judges, lambda *_: None, self._device)
 
 
-def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, together: int) -> None:
+def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, together: int | None) -> None:
     """Do all tasks that are not done. A group whose worker died twice is written down as failed."""
-    waiting = list(waiting_groups(plan, together))
+    waiting = list(waiting_groups(plan, device, together))
     if not waiting:
         return
     with closing(crew_of(partial(Trainer, plan, device))) as crew:

@@ -39,6 +39,7 @@ class LearnedMethod(ABC):
 
     recipe: Recipe
     stackable: bool = True
+    cpu_stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
     phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
 
     @abstractmethod

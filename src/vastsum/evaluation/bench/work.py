@@ -24,6 +24,8 @@ from vastsum.training.protocols import recipe_under
 from vastsum.training.workers import share_out, tell
 from vastsum.types import Prediction
 
+GPU_STACK = 50  # trainings in one program
+
 Report = Callable[[str, float], None]
 """Told as work goes on: which method on which file, and how many trainings' worth was done since the last time."""
 
@@ -40,10 +42,10 @@ class Group:
         return f"{self.tasks[0].method} on {self.benchmark}"
 
 
-def work(plan: Plan, report: Report, *, workers: int, device: str, together: int) -> None:
+def work(plan: Plan, report: Report, *, workers: int, device: str, together: int | None = None) -> None:
     """Do all tasks that are not done. On CPU `workers` groups train side by side; a GPU has one program at a time, and
     the workers judge."""
-    waiting = list(waiting_groups(plan, together))
+    waiting = list(waiting_groups(plan, device, together))
     if device == "cpu" and workers > 1 and len(waiting) > 1:
         share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, plan)
         return
@@ -57,25 +59,30 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
                     do_group(plan, group, judges, report, device)
 
 
-def waiting_groups(plan: Plan, together: int) -> Iterator[Group]:
-    """All tasks that are not done, `together` at most in a group."""
+def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Group]:
+    """All tasks that are not done, `together` at most in a group, or as many as suit the device."""
     for benchmark in plan.benchmarks:
         for method in plan.methods:
             for regime in plan.regimes:
                 tasks = [
                     task for task in plan.tasks(benchmark, method) if task.regime == regime and not plan.is_done(task)
                 ]
-                yield from _split_up(plan, benchmark, method, tasks, together)
+                yield from _split_up(plan, benchmark, tasks, device, together)
 
 
-def _split_up(plan: Plan, benchmark: Benchmark, method: str, tasks: Sequence[Task], together: int) -> Iterator[Group]:
-    entry = entry_of(method)
+def _split_up(
+    plan: Plan, benchmark: Benchmark, tasks: Sequence[Task], device: str, together: int | None
+) -> Iterator[Group]:
+    if not tasks:
+        return
+    entry = entry_of(tasks[0].method)
     if entry.learn is None:
         yield from (Group(benchmark.name, (task,)) for task in tasks)
         return
     learned = _learned(plan, entry, benchmark)
     assignments = [_assignment(benchmark, task) for task in tasks]
-    for indices in groups(learned, assignments, together):
+    at_most = together or (learned.cpu_stack if device == "cpu" else GPU_STACK)
+    for indices in groups(learned, assignments, at_most):
         yield Group(benchmark.name, tuple(tasks[index] for index in indices))
 
 
