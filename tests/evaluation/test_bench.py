@@ -234,6 +234,7 @@ def test_the_command_shows_tables_and_names_bad_arguments(tmp_path: Path, synthe
     assert done.exit_code == 0
     assert "Length only" in done.stdout
     assert "Mean annotator" in done.stdout
+    assert "published" not in done.stdout.split("·")[0], "nothing is, for such videos"
     for extra, problem in (
         (["--protocol", "sixfold"], "sixfold"),
         (["--methods", "nope"], "nope"),

@@ -105,8 +105,9 @@ def _protocols(text: str) -> tuple[Protocol, ...]:
 
 
 def _show(table: tables.Table) -> None:
-    """Agreement, as much as fits a terminal; costs are in the files."""
-    shown = Table(*table.columns[:N_SHOWN], box=None, title=table.title, title_justify="left")
+    """Agreement, as much as fits a terminal and has something to tell; costs are in the files."""
+    said = [place for place in range(N_SHOWN) if not table.is_empty(place)]
+    shown = Table(*(table.columns[place] for place in said), box=None, title=table.title, title_justify="left")
     for row in table.rows:
-        shown.add_row(*row[:N_SHOWN])
+        shown.add_row(*(row[place] for place in said))
     results.print(shown)

@@ -30,6 +30,9 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
+    def is_empty(self, column: int) -> bool:
+        return all(row[column] == NOTHING for row in self.rows)
+
     def markdown(self) -> str:
         aligned = ["---", *["---:"] * (len(self.columns) - 1)]
         lines = [f"## {self.title}", "", *(_line(cells) for cells in (self.columns, aligned, *self.rows))]
