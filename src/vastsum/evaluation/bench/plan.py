@@ -89,6 +89,10 @@ class Plan:
         regimes: list[Regime] = ["whole"] if set(self.protocols) & {"5fcv", "last"} else []
         return [*regimes, "tvt"] if "tvt" in self.protocols else regimes
 
+    def epochs(self, own: int) -> int:
+        """How long a method trains whose recipe says `own` epochs."""
+        return own if self.max_epochs is None else min(own, self.max_epochs)
+
     def tasks(self, benchmark: Benchmark, method: str) -> Iterator[Task]:
         """Every training of one method on one file; a closed-form method has no seeds to vary."""
         entry = entry_of(method)

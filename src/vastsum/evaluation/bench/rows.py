@@ -82,8 +82,8 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
 def _title(plan: Plan, benchmark: Benchmark, entry: Entry) -> str:
     """A row that was cut short says so: some methods take one step an epoch, and fewer epochs are another method."""
     own = entry.learn(benchmark.dataset.kind).recipe.epochs if entry.learn else 0
-    cut = plan.max_epochs is not None and own > plan.max_epochs
-    return f"{entry.title}, {plan.max_epochs} of {own} epochs" if cut else entry.title
+    trained = plan.epochs(own)
+    return f"{entry.title}, {trained} of {own} epochs" if trained < own else entry.title
 
 
 def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:

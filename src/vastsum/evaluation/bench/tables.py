@@ -103,15 +103,8 @@ def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Seque
         *(["published numbers are quoted from the paper; features and code are not ours"] if quoted else []),
         "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread",
         *(f"{row.title}: {note}" for row in rows for note in (row.note, row.missing) if note),
-        *_epoch_note(plan),
     ]
     return Table(f"{benchmark.name}.{protocol}", f"{benchmark.name}, {protocol}", columns, tuple(lines), tuple(notes))
-
-
-def _epoch_note(plan: Plan) -> list[str]:
-    if plan.max_epochs is None:
-        return []
-    return [f"no method was trained for more than {plan.max_epochs} epochs, whatever its paper says"]
 
 
 def _main_row(row: MethodRow, protocol: Protocol, price: Cost | None) -> tuple[str, ...]:

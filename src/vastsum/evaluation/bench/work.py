@@ -190,8 +190,7 @@ def _learned(plan: Plan, entry: Entry, benchmark: Benchmark) -> LearnedMethod:
     """The method with its own recipe, but for a cap on its epochs where the plan has one."""
     assert entry.learn is not None
     method = entry.learn(benchmark.dataset.kind)
-    if plan.max_epochs is not None and method.recipe.epochs > plan.max_epochs:
-        method.recipe = replace(method.recipe, epochs=plan.max_epochs)
+    method.recipe = replace(method.recipe, epochs=plan.epochs(method.recipe.epochs))
     return method
 
 
