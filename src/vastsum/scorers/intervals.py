@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+AT_ONCE = 128  # detections compared with all others at once
+
 
 def reaches(keyshots: Tensor) -> Tensor:
     """(B, T, 2): from each keyshot pick to the first and to the last pick of its run; nothing elsewhere."""
@@ -62,18 +64,40 @@ def best_cover(scores: Tensor, intervals: Tensor, mask: Tensor, limit: float) ->
     by `limit` or more the best alone is kept.
 
     Detections have scores (B, N), −∞ for none, and intervals [start, end) on the picks (B, N, 2), which are rounded and
-    cut to the video. The best detection of every video is taken at once, then the next best.
+    cut to the video. They are taken from the best down, a few at a time: those of them that stand drop whatever they
+    overlap among the rest.
     """
     n_picks = mask.sum(dim=1)[:, None, None]
     intervals = intervals.clamp(min=0).minimum(n_picks).round()
     scores = scores.masked_fill(intervals[..., 0] >= intervals[..., 1], -torch.inf)
+    scores, order = scores.sort(dim=1, descending=True, stable=True)
+    intervals = _taken(intervals, order)
     importance = torch.zeros_like(mask, dtype=scores.dtype)
     pick = torch.arange(mask.shape[1], device=mask.device)
-    while True:
-        best, which = scores.max(dim=1, keepdim=True)  # (B, 1)
-        if not torch.isfinite(best).any():
-            return importance
-        kept = intervals.gather(1, which.unsqueeze(-1).expand(-1, -1, 2))  # (B, 1, 2)
-        covered = (kept[..., 0] <= pick) & (pick < kept[..., 1])  # (B, T)
-        importance = torch.where(covered, importance.maximum(best), importance)
-        scores = scores.masked_fill(overlap(intervals, kept) >= limit, -torch.inf)
+    left = scores.isfinite()
+    while left.any():
+        next_best = left.float().sort(dim=1, descending=True, stable=True).indices[:, :AT_ONCE]  # (B, C)
+        taken = _taken(intervals, next_best)  # (B, C, 2)
+        stand = _standing(taken, left.gather(1, next_best), limit)
+        covered = stand.unsqueeze(-1) & (taken[..., :1] <= pick) & (pick < taken[..., 1:])  # (B, C, T)
+        best = torch.where(covered, scores.gather(1, next_best).unsqueeze(-1), 0.0).amax(dim=1)
+        importance = importance.maximum(best)
+        overlaps = overlap(taken.unsqueeze(2), intervals.unsqueeze(1)) >= limit  # (B, C, N)
+        dropped = (overlaps & stand.unsqueeze(-1)).any(dim=1)
+        left = (left & ~dropped).scatter(1, next_best, False)
+    return importance
+
+
+def _standing(intervals: Tensor, real: Tensor, limit: float) -> Tensor:
+    """Which of the intervals (B, C, 2), best first, are kept: a real one that overlaps no better one that is kept."""
+    in_the_way = (overlap(intervals.unsqueeze(2), intervals.unsqueeze(1)) >= limit).tril(-1)  # (B, C, C)
+    stand = real
+    while True:  # after n rounds at least the n best are decided; they mostly all are after a few
+        now = real & ~(in_the_way & stand.unsqueeze(1)).any(dim=2)
+        if torch.equal(now, stand):
+            return stand
+        stand = now
+
+
+def _taken(intervals: Tensor, which: Tensor) -> Tensor:
+    return intervals.gather(1, which.unsqueeze(-1).expand(-1, -1, 2))

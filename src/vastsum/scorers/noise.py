@@ -67,7 +67,9 @@ def noise_layers(network: nn.Module) -> list[str]:
 
 def layer_keys(layers: list[str], keys: Tensor) -> Mapping[str, Tensor]:
     """Buffers for `torch.func.functional_call`: what each layer's keys are where the videos' keys are `keys` (…, B)."""
-    return {f"{name}.keys": _mixed(keys + _wrapped(n * _LAYER_STRIDE)) for n, name in enumerate(layers)}
+    strides = torch.tensor([_wrapped(n * _LAYER_STRIDE) for n in range(len(layers))], dtype=torch.int32)
+    mixed = _mixed(keys + strides.to(keys.device).view(-1, *[1] * keys.dim()))  # (layers, …, B)
+    return {f"{name}.keys": own for name, own in zip(layers, mixed, strict=True)}
 
 
 def _bits(keys: Tensor, shape: torch.Size) -> Tensor:

@@ -31,6 +31,9 @@ LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
 
 Weights = dict[str, Tensor]
 Log = dict[str, float]
+Sums = dict[str, Tensor]
+"""Of what is logged, (K,) each. They stay on the device while an epoch lasts: to read one would wait for the GPU."""
+
 Gradients = tuple[Tensor | None, ...]
 """Of each weight, in their order; none where a weight does not count."""
 
@@ -105,13 +108,15 @@ class Trainer:
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate
         self.skeleton.train()
-        logs: list[Log] = [{} for _ in self.members]
-        n_videos = [len(member.videos) for member in self.members]
+        sums: Sums = {}
         for step in self._steps(epoch):
-            for name, values in self._optimise(step, epoch).items():
-                for member, value in enumerate(values):
-                    logs[member][name] = logs[member].get(name, 0.0) + value / n_videos[member]
-        return [log | {"learning_rate": learning_rate} for log in logs]
+            self._optimise(step, epoch, sums)
+        n_videos = np.array([len(member.videos) for member in self.members])
+        means = {name: (values.cpu().numpy() / n_videos).tolist() for name, values in sums.items()}
+        return [
+            {name: values[n] for name, values in means.items()} | {"learning_rate": learning_rate}
+            for n in range(len(self.members))
+        ]
 
     @torch.no_grad()
     def importance(self, videos: Sequence[Sequence[BenchmarkVideo]]) -> list[list[FloatArray]]:
@@ -127,25 +132,25 @@ class Trainer:
                 scores[row.member][row.number] = score[: row.n_picks]
         return scores
 
-    def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int) -> dict[str, FloatArray]:
-        """One optimiser step of every phase; the sums (K,) of each loss term over the members' videos."""
-        sums: dict[str, FloatArray] = {}
+    def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
+        """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
         gradients: dict[str, Gradients] = {}
         for rows in passes:
             for phase, found in self._gradients(rows, epoch, sums).items():
                 gradients[phase] = _added(gradients[phase], found) if phase in gradients else found
         real = [row.member for rows in passes for row in rows if row.share]
+        n_real = torch.from_numpy(np.bincount(real, minlength=len(self.members))).to(self.device)
         for phase, optimizer in self.optimizers.items():
             weights = optimizer.param_groups[0]["params"]
             for weight, gradient in zip(weights, gradients[phase], strict=True):
                 weight.grad = gradient
             norms = _clip_each(weights, self.recipe.gradient_clip)
-            sums["gradient_norm"] = norms.cpu().double().numpy() * np.bincount(real, minlength=len(self.members))
+            own = "gradient_norm" if len(self.optimizers) == 1 else f"gradient_norm_{phase}"
+            _add(sums, own, norms.double() * n_real)
             optimizer.step()
         self._update_average()
-        return sums
 
-    def _gradients(self, rows: Sequence[_Row], epoch: int, sums: dict[str, FloatArray]) -> dict[str, Gradients]:
+    def _gradients(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
         """Of each phase's loss for its own weights, all from one pass; every loss term is added to the sums."""
         rngs = [self._rng(row, epoch) for row in rows]
         keys = np.array([rng.integers(2**31) for rng in rngs], np.int32).reshape(len(self.members), -1)
@@ -161,8 +166,7 @@ class Trainer:
             more = len(gradients) + 1 < len(self.optimizers)
             gradients[phase] = torch.autograd.grad(loss, weights, retain_graph=more, allow_unused=True)
             for name, values in terms.items():
-                by_member = (values.detach() * real).view(len(self.members), -1).sum(dim=1).cpu().double().numpy()
-                sums[name] = sums.get(name, 0.0) + by_member
+                _add(sums, name, (values.detach() * real).view(len(self.members), -1).sum(dim=1))
         return gradients
 
     def _forward(self, weights: Weights, batch: Batch, keys: np.ndarray) -> Any:
@@ -231,7 +235,12 @@ class Trainer:
         named = self.weights.items()
         weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
-        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+        return kind(
+            weights,
+            lr=self.recipe.learning_rate,
+            weight_decay=self.recipe.weight_decay,
+            fused=self.device != "cpu",  # one kernel for all weights and moments
+        )
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -301,6 +310,10 @@ def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
     scale = (limit / (norms + 1e-6)).clamp(max=1.0)
     torch._foreach_mul_(gradients, [scale.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients])
     return norms
+
+
+def _add(sums: Sums, name: str, values: Tensor) -> None:
+    sums[name] = sums[name] + values if name in sums else values
 
 
 def _added(a: Gradients, b: Gradients) -> Gradients:
