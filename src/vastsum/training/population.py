@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +14,9 @@ from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.loop import Member, Trainer, Weights
 from vastsum.types import FloatArray, Kind
 
-Judge = Callable[[Sequence[tuple[FloatArray, BenchmarkVideo]]], Sequence[tuple[float, float]]]
-"""τ and ρ of each predicted importance, for all at once."""
+Judge = Callable[[Sequence[tuple[FloatArray, BenchmarkVideo]]], Iterable[tuple[float, float]]]
+"""τ and ρ of each predicted importance, for all at once; it may still be at work when it returns, and be waited for
+when they are read."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,11 @@ def train_together(
     highest = np.full(len(assignments), -np.inf)
     chosen = np.zeros(len(assignments), int)
     taus: list[FloatArray] = []
-    for epoch in range(method.recipe.epochs):
-        trainer.train_epoch(epoch)
-        taus.append(_watched_tau(trainer, assignments, judge))
-        better = (taus[-1] > highest) & method.recipe.may_choose(epoch + 1)
-        highest, chosen = np.where(better, taus[-1], highest), np.where(better, epoch + 1, chosen)
-        _keep(best, trainer.evaluated | trainer.buffers, better)
-        report(epoch + 1)
+    for epoch, (weights, tau) in enumerate(_judged_epochs(trainer, assignments, judge, report)):
+        better = (tau > highest) & method.recipe.may_choose(epoch + 1)
+        highest, chosen = np.where(better, tau, highest), np.where(better, epoch + 1, chosen)
+        _keep(best, weights, better)
+        taus.append(tau)
     n_parameters = sum(weight[0].numel() for weight in trainer.weights.values())
     return [
         Trained(
@@ -81,14 +80,28 @@ def train_together(
     ]
 
 
-def _watched_tau(trainer: Trainer, assignments: Sequence[Assignment], judge: Judge) -> FloatArray:
-    """Mean τ (K,) of each member on its watched videos."""
+def _judged_epochs(
+    trainer: Trainer, assignments: Sequence[Assignment], judge: Judge, report: Callable[[int], None]
+) -> Iterator[tuple[Weights, FloatArray]]:
+    """Every epoch's weights (K, …) and the mean τ (K,) of each member on its watched videos. While an epoch is judged,
+    the next one trains."""
     watched = [assignment.watched for assignment in assignments]
-    scores = trainer.importance(watched)
-    predicted = [pair for own, videos in zip(scores, watched, strict=True) for pair in zip(own, videos, strict=True)]
     owners = np.repeat(np.arange(len(watched)), [len(videos) for videos in watched])
-    taus = np.array([tau for tau, _ in judge(predicted)])
-    return np.bincount(owners, taus) / np.bincount(owners)
+    judged: tuple[Weights, Iterable[tuple[float, float]]] | None = None
+
+    def finished(weights: Weights, measured: Iterable[tuple[float, float]]) -> tuple[Weights, FloatArray]:
+        return weights, np.bincount(owners, [tau for tau, _ in measured]) / np.bincount(owners)
+
+    for epoch in range(trainer.recipe.epochs):
+        trainer.train_epoch(epoch)
+        if judged is not None:
+            yield finished(*judged)
+        scores = trainer.importance(watched)
+        pairs = [pair for own, videos in zip(scores, watched, strict=True) for pair in zip(own, videos, strict=True)]
+        judged = trainer.snapshot(), judge(pairs)
+        report(epoch + 1)
+    if judged is not None:
+        yield finished(*judged)
 
 
 @torch.no_grad()

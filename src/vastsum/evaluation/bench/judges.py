@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -42,12 +42,12 @@ class Judges:
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def judge(self, predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> list[tuple[float, float]]:
-        """τ and ρ of each."""
+    def judge(self, predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
+        """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
         if self._pool is None:
             return [judge(importance, video, self.kind) for importance, video in predicted]
         named = [(importance, video.name) for importance, video in predicted]
-        return list(self._pool.map(_judge, named, chunksize=_CHUNK))
+        return self._pool.map(_judge, named, chunksize=_CHUNK)
 
     def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
         """Every metric of each."""
