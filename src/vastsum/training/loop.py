@@ -239,7 +239,6 @@ class Trainer:
             weights,
             lr=self.recipe.learning_rate,
             weight_decay=self.recipe.weight_decay,
-            fused=self.device != "cpu",  # one kernel for all weights and moments
         )
 
     @torch.no_grad()
