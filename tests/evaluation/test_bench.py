@@ -86,8 +86,9 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     n_mean = len(list((plan.folder / "runs" / "tvsum" / "mean").iterdir()))
     assert n_mean == 2 * 2 * 5  # regimes, seeds, splits
     tables = write_tables(plan)
-    assert [table.name for table in tables][:6] == [
+    assert [table.name for table in tables][:7] == [
         "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences", "tvsum.uncertainty",
+        "tvsum.choosing",
     ]  # fmt: skip
     for table in tables:
         with (plan.folder / "tables" / f"{table.name}.csv").open() as file:
@@ -102,6 +103,26 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     assert "Absent: needs what no file has" in text
     assert "| Mean, 2 of 3 epochs |" in text
     assert "published" not in tables[0].markdown().split("\n\n", 1)[1].split("|", 1)[0]
+
+
+@pytest.mark.usefixtures("methods")
+def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("ridge", "mean"), max_epochs=2)
+    run(plan)
+    tests = {0: [0.1, 0.3], 1: [0.2, -0.4]}  # by split; the others have both epochs alike
+    for task in plan.tasks(plan.benchmarks[0], "mean"):
+        path = task.path(plan.folder)
+        content = json.loads(path.read_text())
+        found = tests.get(task.split, [0.0, 0.0]) if task.regime == "whole" else [0.9, 0.9]
+        path.write_text(json.dumps(content | {"watched_tau": found}))
+    table = write_tables(plan)[-1]
+    assert table.name == "tvsum.choosing"
+    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    assert len(table.rows) == 1  # a closed form has no epochs
+    assert (cells["mean of all"], cells["last"], cells["best of all"], cells["bought"]) == (
+        "0.020", "−0.020", "0.100", "0.120",
+    )  # fmt: skip
+    assert (cells["best of 10"], cells["best epoch"]) == ("—", "1")
 
 
 @pytest.mark.usefixtures("methods")

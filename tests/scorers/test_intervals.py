@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vastsum.scorers.intervals import best_cover, centreness, reaches
+from vastsum.scorers.intervals import best_cover, centreness, overlap, reaches
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20))
@@ -33,3 +34,24 @@ def test_a_pick_gets_the_best_score_that_covers_it() -> None:
     mask = torch.arange(8)[None] < 6
     found = best_cover(scores, intervals, mask, limit=0.4)[0]
     np.testing.assert_allclose(found, [0, 0.9, 0.9, 0.5, 0.5, 0.5, 0, 0])
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.floats(0.2, 0.9))
+def test_detections_are_kept_as_if_taken_one_by_one(seed: int, n_detections: int, limit: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    ends = torch.rand(2, n_detections, 2, generator=generator) * 34 - 2
+    intervals, scores = ends.sort(dim=-1).values, torch.rand(2, n_detections, generator=generator)
+    mask = torch.arange(30)[None] < torch.tensor([[30], [21]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vastsum.scorers.intervals.AT_ONCE", 7)
+        found = best_cover(scores, intervals, mask, limit)
+    for video, n_picks in enumerate((30, 21)):
+        expected = torch.zeros(30)
+        kept: list[torch.Tensor] = []
+        for which in scores[video].argsort(descending=True):
+            interval = intervals[video, which].clamp(0, n_picks).round()
+            if interval[0] < interval[1] and all(overlap(interval, other) < limit for other in kept):
+                kept.append(interval)
+                inside = slice(int(interval[0]), int(interval[1]))
+                expected[inside] = expected[inside].maximum(scores[video, which])
+        np.testing.assert_array_equal(found[video], expected)

@@ -41,6 +41,7 @@ class MethodRow:
     rows: dict[Protocol, Row] = field(default_factory=dict)
     published: dict[Protocol, Published] = field(default_factory=dict)
     n_parameters: int | None = None
+    test_tau: list[list[float]] = field(default_factory=list)  # after every epoch of each training on the whole part
     is_reference: bool = False
 
     def n_seeds(self, protocol: Protocol) -> int:
@@ -68,6 +69,8 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
             failures.append(result["failed"])
         else:
             row.n_parameters = result.get("n_parameters")
+            if task.regime == "whole" and "watched_tau" in result:
+                row.test_tau.append(result["watched_tau"])
             for protocol in plan.protocols:
                 into = row.rows.setdefault(protocol, Row(row.title, protocol, MEANING[protocol]))
                 into.results += _results(result, protocol)

@@ -7,6 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from vastsum.evaluation.bench.cost import Cost, costs
 from vastsum.evaluation.bench.page import write_bench_page
 from vastsum.evaluation.bench.picture import picture
@@ -18,6 +20,7 @@ from vastsum.training.protocols import MEANING, Protocol
 
 NOTHING = "—"
 ROOF = "mean-annotator"
+FIRST_EPOCHS = (10, 40)
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ def write_tables(plan: Plan) -> list[Table]:
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
         tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
         tables.append(uncertainty_table(benchmark, rows))
+        if any(row.test_tau for row in rows):
+            tables.append(choosing_table(benchmark, rows))
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
@@ -149,7 +154,7 @@ def split_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> 
             values = by_video(found)
             means = [_mean([value for (split, _), value in values.items() if split == k]) for k in range(n_splits)]
             name = NOTHING if row.is_reference else protocol
-            lines.append((row.title, name, *(f"{mean:.3f}".replace("-", "−") for mean in means)))
+            lines.append((row.title, name, *map(_tau, means)))
     quoted = PER_SPLIT[benchmark.dataset.kind]
     if benchmark.is_standard:
         lines.append(("VASTSum, published", "5fcv", *(f"{split.tau:.3f}" for split in quoted)))
@@ -206,6 +211,32 @@ def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
     )
     columns = ("method", "protocol", *metrics.values())
     return Table(f"{benchmark.name}.uncertainty", f"{benchmark.name}, uncertainty", columns, tuple(lines), notes)
+
+
+def choosing_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
+    """What it buys to choose the epoch on the test videos, and how that grows with the epochs to choose from."""
+    lines = []
+    for row in rows:
+        if row.test_tau:
+            n_epochs = min(map(len, row.test_tau))
+            tau = np.array([own[:n_epochs] for own in row.test_tau])  # (trainings, epochs)
+            best_of = {n: tau[:, :n].max(axis=1).mean() for n in (*FIRST_EPOCHS, n_epochs) if n <= n_epochs}
+            last, best = tau[:, -1].mean(), best_of[n_epochs]
+            best_first = [_tau(best_of[n]) if n in best_of else NOTHING for n in FIRST_EPOCHS]
+            chosen = f"{np.median(tau.argmax(axis=1) + 1):.0f}"
+            cells = (str(n_epochs), _tau(tau.mean()), _tau(last), *best_first, _tau(best), _tau(best - last), chosen)
+            lines.append((row.title, *cells))
+    columns = ("method", "epochs", "mean of all", "last", *(f"best of {n}" for n in FIRST_EPOCHS), "best of all",
+               "bought", "best epoch")  # fmt: skip
+    notes = (
+        "τ on the test videos after every epoch, mean over splits and seeds; nothing is chosen in the mean and in last",
+        "best of all: what 5fcv reports; bought: that less last; best epoch: its median over splits and seeds",
+    )
+    return Table(f"{benchmark.name}.choosing", f"{benchmark.name}, choosing on test", columns, tuple(lines), notes)
+
+
+def _tau(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
 
 
 def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
