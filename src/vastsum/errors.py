@@ -47,4 +47,9 @@ class MissingExtraError(VastsumError):
     """A part of the program whose optional dependencies are not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(package, "this Python package is not installed", f'run: pip install "vastsum[{extra}]"')
+        super().__init__(package, "this Python package is not installed", install_extra(extra))
+
+
+def install_extra(extra: str) -> str:
+    """The remedy; it names the source, for the package is not on PyPI yet."""
+    return f'run in a clone of the repository: pip install ".[{extra}]"'

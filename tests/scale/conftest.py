@@ -45,7 +45,7 @@ def films(film: Path, tmp_path: Path) -> Callable[[int], Path]:
 def cluster() -> Iterator[None]:
     """Ray on this machine, as small as it gets; its workers find the modules of these tests."""
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(Path(__file__).parent)}
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'vastsum[scale]'")
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[scale]'")
     ray.init(
         address="local",
         num_cpus=2,

@@ -134,7 +134,7 @@ def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[
 
 @pytest.mark.usefixtures("cluster")
 def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch", reason="training needs torch: pip install 'vastsum[train]'")
+    torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.work import work
     from vastsum.scale.bench import work_on

@@ -286,6 +286,6 @@ def test_without_the_extra(films: Callable[[int], Path], tmp_path: Path, argumen
     given = ["summarize", str(films(1)), "-o", str(tmp_path / "out"), "--formats=json", *arguments]
     result = subprocess.run([sys.executable, "-c", WITHOUT_THE_EXTRA, *given], capture_output=True, text=True)
     assert words in result.stderr
-    assert 'pip install "vastsum[scale]"' in result.stderr
+    assert 'pip install ".[scale]"' in result.stderr
     assert result.returncode == bool(arguments)
     assert set(results_in(tmp_path / "out")) == (set() if arguments else {"below/0.summary.json"})

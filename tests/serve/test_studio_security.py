@@ -283,7 +283,7 @@ def test_without_the_extra_the_command_says_how_to_install_it(tmp_path: Path) ->
     code = "import sys; sys.modules['fastapi'] = None; sys.argv = ['', 'serve']; from vastsum.cli import main; main()"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert ended.returncode == 1
-    assert 'pip install "vastsum[serve]"' in " ".join(ended.stderr.split())
+    assert 'pip install ".[serve]"' in " ".join(ended.stderr.split())
 
 
 def test_a_port_in_use_is_one_line(studio: Client, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from vastsum.cli.console import errors, results, shown
 from vastsum.cli.engines import Engine, local_crew, ray_crew, refuse_cluster_options
 from vastsum.cli.progress import counting
+from vastsum.errors import install_extra
 
 if TYPE_CHECKING:
     from vastsum.scale.outcome import Outcome
@@ -64,9 +65,7 @@ def summarize_many(
     if can_make_tables():
         results.print(f"wrote {shown(place.shown(TABLE))}", soft_wrap=True)
     else:
-        errors.print(
-            f'[yellow]note:[/] no {TABLE} without pyarrow; run: pip install "vastsum\\[scale]"', soft_wrap=True
-        )
+        errors.print(f"[yellow]note:[/] no {TABLE} without pyarrow; {shown(install_extra('scale'))}", soft_wrap=True)
     if any(outcome.status != "done" for outcome in outcomes):
         raise typer.Exit(1)
 

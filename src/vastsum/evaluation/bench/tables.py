@@ -167,20 +167,20 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def difference_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
-    """Which differences are real: paired bootstrap over videos, against the ridge and against VASTSum."""
+    """Which differences are real: paired bootstrap over videos, against lengths alone, the ridge and VASTSum."""
     others = {row.name: row for row in rows}
     lines = []
     for protocol in plan.protocols:
         for row in rows:
             if protocol not in row.rows or row.name == ROOF:
                 continue
-            cells = [_against(row, others.get(other), protocol) for other in ("ridge", "vastsum")]
+            cells = [_against(row, others.get(other), protocol) for other in ("length", "ridge", "vastsum")]
             lines.append((row.title, protocol, *cells))
     notes = (
         "Δτ with its central 95 % over 2000 resamples of the test videos, paired by video; * where zero is outside",
         "this says what other videos might change, not other training sets: the five splits are given",
     )
-    columns = ("method", "protocol", "over ridge", "over VASTSum")
+    columns = ("method", "protocol", "over lengths", "over ridge", "over VASTSum")
     return Table(f"{benchmark.name}.differences", f"{benchmark.name}, differences in τ", columns, tuple(lines), notes)
 
 
