@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -124,6 +125,9 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
         "0.020", "−0.020", "0.100", "0.120",
     )  # fmt: skip
     assert (cells["best of 10"], cells["best epoch"]) == ("—", "1")
+    drawn = ElementTree.parse(plan.folder / "tables" / "tvsum.choosing.svg").getroot()
+    texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Mean, 2 of 3 epochs", "2 epochs", "best 0.100", "last -0.020"} <= set(texts)
 
 
 @pytest.mark.usefixtures("methods")

@@ -9,7 +9,7 @@ import numpy as np
 
 from vastsum.evaluation.bench.rows import Interval
 
-ROW, LEFT, WIDTH, TOP, RIGHT = 24, 190, 520, 44, 70
+ROW, LEFT, WIDTH, TOP, RIGHT = 24, 250, 520, 44, 70
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1c2430 } .title { font-weight: 600 }
 .tick { fill: #6b7480; font-size: 11px }

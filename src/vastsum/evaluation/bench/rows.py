@@ -13,7 +13,7 @@ from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.protocols import MEANING, Protocol
-from vastsum.types import Prediction
+from vastsum.types import FloatArray, Prediction
 
 N_RESAMPLES = 2000
 
@@ -41,7 +41,7 @@ class MethodRow:
     rows: dict[Protocol, Row] = field(default_factory=dict)
     published: dict[Protocol, Published] = field(default_factory=dict)
     n_parameters: int | None = None
-    test_tau: list[list[float]] = field(default_factory=list)  # after every epoch of each training on the whole part
+    test_tau: FloatArray | None = None  # (trainings, epochs) on the whole training part
     is_reference: bool = False
 
     def n_seeds(self, protocol: Protocol) -> int:
@@ -60,6 +60,7 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     row = MethodRow(method, _title(plan, benchmark, entry), entry.note, entry.missing)
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
+    test_tau: list[list[float]] = []
     n_undone = 0
     for task in plan.tasks(benchmark, method):
         result = plan.result(task)
@@ -70,11 +71,14 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
         else:
             row.n_parameters = result.get("n_parameters")
             if task.regime == "whole" and "watched_tau" in result:
-                row.test_tau.append(result["watched_tau"])
+                test_tau.append(result["watched_tau"])
             for protocol in plan.protocols:
                 into = row.rows.setdefault(protocol, Row(row.title, protocol, MEANING[protocol]))
                 into.results += _results(result, protocol)
     row.rows = {protocol: found for protocol, found in row.rows.items() if found.results}
+    if test_tau:
+        shortest = min(map(len, test_tau))  # a recipe may have changed between the trainings of one bench
+        row.test_tau = np.array([each[:shortest] for each in test_tau])
     if failures:
         row.missing = f"failed: {failures[0]}"
     elif n_undone and not row.missing:

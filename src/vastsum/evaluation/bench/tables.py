@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vastsum.evaluation.bench.cost import Cost, costs
+from vastsum.evaluation.bench.curves import curves
 from vastsum.evaluation.bench.page import write_bench_page
 from vastsum.evaluation.bench.picture import picture
 from vastsum.evaluation.bench.plan import Benchmark, Plan
@@ -17,6 +18,7 @@ from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, inter
 from vastsum.evaluation.published import PER_SPLIT
 from vastsum.files import write_text
 from vastsum.training.protocols import MEANING, Protocol
+from vastsum.types import FloatArray
 
 NOTHING = "—"
 ROOF = "mean-annotator"
@@ -86,8 +88,11 @@ def write_tables(plan: Plan) -> list[Table]:
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
         tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
         tables.append(uncertainty_table(benchmark, rows))
-        if any(row.test_tau for row in rows):
-            tables.append(choosing_table(benchmark, rows))
+        trained = {row.title: row.test_tau for row in rows if row.test_tau is not None}
+        if trained:
+            table = choosing_table(benchmark, trained)
+            tables.append(table)
+            write_text(folder / f"{table.name}.svg", curves(f"{benchmark.name}: τ on test after every epoch", trained))
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
@@ -213,19 +218,18 @@ def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
     return Table(f"{benchmark.name}.uncertainty", f"{benchmark.name}, uncertainty", columns, tuple(lines), notes)
 
 
-def choosing_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
-    """What it buys to choose the epoch on the test videos, and how that grows with the epochs to choose from."""
+def choosing_table(benchmark: Benchmark, trained: Mapping[str, FloatArray]) -> Table:
+    """What it buys to choose the epoch on the test videos, and how that grows with the epochs to choose from; of τ
+    (trainings, epochs) by method."""
     lines = []
-    for row in rows:
-        if row.test_tau:
-            n_epochs = min(map(len, row.test_tau))
-            tau = np.array([own[:n_epochs] for own in row.test_tau])  # (trainings, epochs)
-            best_of = {n: tau[:, :n].max(axis=1).mean() for n in (*FIRST_EPOCHS, n_epochs) if n <= n_epochs}
-            last, best = tau[:, -1].mean(), best_of[n_epochs]
-            best_first = [_tau(best_of[n]) if n in best_of else NOTHING for n in FIRST_EPOCHS]
-            chosen = f"{np.median(tau.argmax(axis=1) + 1):.0f}"
-            cells = (str(n_epochs), _tau(tau.mean()), _tau(last), *best_first, _tau(best), _tau(best - last), chosen)
-            lines.append((row.title, *cells))
+    for title, tau in trained.items():
+        n_epochs = tau.shape[1]
+        best_of = {n: tau[:, :n].max(axis=1).mean() for n in (*FIRST_EPOCHS, n_epochs) if n <= n_epochs}
+        last, best = tau[:, -1].mean(), best_of[n_epochs]
+        best_first = [_tau(best_of[n]) if n in best_of else NOTHING for n in FIRST_EPOCHS]
+        chosen = f"{np.median(tau.argmax(axis=1) + 1):.0f}"
+        cells = (str(n_epochs), _tau(tau.mean()), _tau(last), *best_first, _tau(best), _tau(best - last), chosen)
+        lines.append((title, *cells))
     columns = ("method", "epochs", "mean of all", "last", *(f"best of {n}" for n in FIRST_EPOCHS), "best of all",
                "bought", "best epoch")  # fmt: skip
     notes = (
