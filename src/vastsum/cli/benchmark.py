@@ -54,7 +54,7 @@ def benchmark(
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
-    from vastsum.evaluation.bench.tables import write_tables
+    from vastsum.evaluation.bench.tables import COST_NOTE, write_tables
     from vastsum.evaluation.bench.work import work
     from vastsum.scale.bench import work_on
     from vastsum.training.methods import ABLATED, METHODS
@@ -88,7 +88,7 @@ def benchmark(
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
     for table in shown:
         _show(table)
-    for note in dict.fromkeys(note for table in shown for note in table.notes):
+    for note in dict.fromkeys(note for table in shown for note in table.notes if note != COST_NOTE):
         results.print(f"· {note}", style="dim", markup=False)
     results.print(f"tables, pictures and every number: {output}")
 

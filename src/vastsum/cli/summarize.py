@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
 from vastsum.cli.engines import Address, Engine, GpusPerWorker
 from vastsum.cli.inputs import find_videos, is_folder
 from vastsum.cli.many import summarize_many
+from vastsum.cli.progress import measuring
 from vastsum.errors import ConfigError, OutputError, VastsumError
 
 if TYPE_CHECKING:
@@ -97,9 +98,8 @@ def summarize(
         return
     found = find_videos([Path(video) for video in videos])
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     failures: list[tuple[Path, Exception]] = []
-    with _tidy_when_ended(), Progress(*columns, console=errors, transient=True) as progress:
+    with _tidy_when_ended(), measuring() as progress:
         from vastsum.summarizer import Summarizer
 
         loading = progress.add_task("loading models", total=None)

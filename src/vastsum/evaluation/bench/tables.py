@@ -23,6 +23,7 @@ from vastsum.types import FloatArray
 NOTHING = "—"
 ROOF = "mean-annotator"
 FIRST_EPOCHS = (10, 40)
+COST_NOTE = "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread"
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Seque
     notes = [
         f"{protocol}: {MEANING[protocol]}; ± is the standard deviation over seeds",
         *(["published numbers are quoted from the paper; features and code are not ours"] if quoted else []),
-        "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread",
+        COST_NOTE,
         *(f"{row.title}: {note}" for row in rows for note in (row.note, row.missing) if note),
     ]
     return Table(f"{benchmark.name}.{protocol}", f"{benchmark.name}, {protocol}", columns, tuple(lines), tuple(notes))
