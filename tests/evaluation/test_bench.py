@@ -109,7 +109,7 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
 
 @pytest.mark.usefixtures("methods")
 def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset) -> None:
-    plan = plan_of(tmp_path / "bench", tvsum, methods=("ridge", "mean"), max_epochs=2)
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("length", "mean"), max_epochs=2)
     run(plan)
     tests = {0: [0.1, 0.3], 1: [0.2, -0.4]}  # by split; the others have both epochs alike
     for task in plan.tasks(plan.benchmarks[0], "mean"):
@@ -128,6 +128,7 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
     drawn = ElementTree.parse(plan.folder / "tables" / "tvsum.choosing.svg").getroot()
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert {"Mean, 2 of 3 epochs", "2 epochs", "best 0.100", "last -0.020"} <= set(texts)
+    assert [line.get("class") for line in drawn.iter("{http://www.w3.org/2000/svg}line")][-2:] == ["lengths", "chosen"]
 
 
 @pytest.mark.usefixtures("methods")

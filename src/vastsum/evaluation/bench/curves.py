@@ -15,25 +15,29 @@ STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1c2430 } .title { font-weight: 600 }
 .tick { fill: #6b7480; font-size: 11px } line { stroke: #d8dde3 }
 .spread { fill: #2f6fb2; opacity: 0.18 } polyline { fill: none; stroke: #2f6fb2; stroke-width: 1.5 }
+.lengths { stroke: #1c2430; stroke-dasharray: 1 3 }
 .chosen { stroke: #b2452f; stroke-dasharray: 5 3 } text.chosen { fill: #b2452f; stroke: none } svg { background: #fff }
 """
 
 
-def curves(title: str, trained: Mapping[str, FloatArray]) -> str:
+def curves(title: str, trained: Mapping[str, FloatArray], lengths_alone: float | None = None) -> str:
     """Of τ (trainings, epochs) by method: the line is the mean over trainings and the band holds four fifths of them;
-    the dashed line is the mean of each training's best epoch, which is what 5fcv reports."""
+    the dashed line is the mean of each training's best epoch, which is what 5fcv reports, the dotted one what lengths
+    alone give, where that is known."""
     bands = [np.quantile(tau, [0.1, 0.9], axis=0) for tau in trained.values()]
     low = min(0.0, *(band[0].min() for band in bands))
     high = max(0.1, *(tau.max(axis=1).mean() for tau in trained.values()), *(band[1].max() for band in bands))
     parts = [f'<text class="title" x="8" y="22">{escape(title)}</text>']
     for n, ((name, tau), band) in enumerate(zip(trained.items(), bands, strict=True)):
         bottom = TOP + STRIP + n * (STRIP + GAP)
-        parts += _strip(name, tau, band, bottom, STRIP / (high - low), low)
+        parts += _strip(name, tau, band, lengths_alone, bottom, STRIP / (high - low), low)
     size = f'width="{LEFT + WIDTH + RIGHT + 30}" height="{TOP + len(trained) * (STRIP + GAP) + 10}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{"".join(parts)}</svg>\n'
 
 
-def _strip(name: str, tau: FloatArray, band: FloatArray, bottom: float, scale: float, low: float) -> list[str]:
+def _strip(
+    name: str, tau: FloatArray, band: FloatArray, lengths_alone: float | None, bottom: float, scale: float, low: float
+) -> list[str]:
     n_epochs = tau.shape[1]
     best = float(tau.max(axis=1).mean())
     x = LEFT + WIDTH * (np.arange(n_epochs) + 1) / n_epochs
@@ -56,6 +60,7 @@ def _strip(name: str, tau: FloatArray, band: FloatArray, bottom: float, scale: f
         *(_text(f"{tick:.1f}", LEFT - 6, y(tick) + 4, "tick", anchor="end") for tick in ticks),
         f'<polygon class="spread" points="{points(np.r_[x, x[::-1]], np.r_[band[1], band[0, ::-1]])}"/>',
         f'<polyline points="{points(x, tau.mean(axis=0))}"/>',
+        *([] if lengths_alone is None else [across(lengths_alone, "lengths")]),
         across(best, "chosen"),
         _text(f"best {best:.3f}", LEFT + WIDTH + 8, middle - 4, "chosen"),
         _text(f"last {tau[:, -1].mean():.3f}", LEFT + WIDTH + 8, middle + 14),

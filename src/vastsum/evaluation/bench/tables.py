@@ -93,7 +93,8 @@ def write_tables(plan: Plan) -> list[Table]:
         if trained:
             table = choosing_table(benchmark, trained)
             tables.append(table)
-            write_text(folder / f"{table.name}.svg", curves(f"{benchmark.name}: τ on test after every epoch", trained))
+            title = f"{benchmark.name}: τ on test after every epoch"
+            write_text(folder / f"{table.name}.svg", curves(title, trained, _lengths_alone(rows)))
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
@@ -238,6 +239,11 @@ def choosing_table(benchmark: Benchmark, trained: Mapping[str, FloatArray]) -> T
         "best of all: what 5fcv reports; bought: that less last; best epoch: its median over splits and seeds",
     )
     return Table(f"{benchmark.name}.choosing", f"{benchmark.name}, choosing on test", columns, tuple(lines), notes)
+
+
+def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
+    found = [row for method in rows if method.name == "length" for row in method.rows.values()]
+    return _mean(list(by_video(found[0]).values())) if found else None
 
 
 def _tau(value: float) -> str:
