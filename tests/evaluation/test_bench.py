@@ -20,6 +20,7 @@ from vastsum.cli.app import app
 from vastsum.data import Dataset, load_splits
 from vastsum.errors import ConfigError, OutputError
 from vastsum.evaluation.bench import cost
+from vastsum.evaluation.bench.chance import chance
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
@@ -119,8 +120,8 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
         path.write_text(json.dumps(content | {"watched_tau": found}))
     table = write_tables(plan)[-1]
     assert table.name == "tvsum.choosing"
-    cells = dict(zip(table.columns, table.rows[0], strict=True))
-    assert len(table.rows) == 1  # a closed form has no epochs
+    cells = dict(zip(table.columns, table.rows[1], strict=True))
+    assert [row[0] for row in table.rows] == ["Random", "Mean, 2 of 3 epochs"]  # a closed form has no epochs
     assert (cells["mean of all"], cells["last"], cells["best of all"], cells["bought"]) == (
         "0.020", "−0.020", "0.100", "0.120",
     )  # fmt: skip
@@ -319,3 +320,15 @@ def test_the_example_in_the_docs_is_a_method_that_works(
     (row,) = [row for row in method_rows(plan, plan.benchmarks[0]) if row.name == "glance"]
     assert not row.missing
     assert row.rows["last"].summary()["tau"]["mean"] > 0.2
+
+
+def test_choosing_among_random_scores_buys_something_too(tmp_path: Path, summe: Dataset) -> None:
+    plan = plan_of(tmp_path, summe, methods=("length",))
+    few, many = (chance(plan, plan.benchmarks[0], n_epochs) for n_epochs in (3, 8))
+    assert many.shape == (3 * 5, 8)  # seeds and splits
+    np.testing.assert_array_equal(many[:, :3], few)
+    assert len(np.unique(many)) > 8  # each draws anew
+    assert many.max(axis=1).mean() > few.max(axis=1).mean() > many.mean()
+    kept = (tmp_path / "chance.json").read_bytes()
+    np.testing.assert_array_equal(chance(plan, plan.benchmarks[0], 3), few)
+    assert (tmp_path / "chance.json").read_bytes() == kept

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vastsum.evaluation.bench.chance import chance
 from vastsum.evaluation.bench.cost import Cost, costs
 from vastsum.evaluation.bench.curves import curves
 from vastsum.evaluation.bench.page import write_bench_page
@@ -91,6 +92,8 @@ def write_tables(plan: Plan) -> list[Table]:
         tables.append(uncertainty_table(benchmark, rows))
         trained = {row.title: row.test_tau for row in rows if row.test_tau is not None}
         if trained:
+            longest = max(tau.shape[1] for tau in trained.values())
+            trained = {"Random": chance(plan, benchmark, longest)} | trained
             table = choosing_table(benchmark, trained)
             tables.append(table)
             title = f"{benchmark.name}: τ on test after every epoch"
@@ -236,6 +239,7 @@ def choosing_table(benchmark: Benchmark, trained: Mapping[str, FloatArray]) -> T
                "bought", "best epoch")  # fmt: skip
     notes = (
         "τ on the test videos after every epoch, mean over splits and seeds; nothing is chosen in the mean and in last",
+        "Random: new random scores in place of every epoch, which is what choosing alone gives",
         "best of all: what 5fcv reports; bought: that less last; best epoch: its median over splits and seeds",
     )
     return Table(f"{benchmark.name}.choosing", f"{benchmark.name}, choosing on test", columns, tuple(lines), notes)
@@ -247,7 +251,7 @@ def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
 
 
 def _tau(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no minus before zero
 
 
 def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
