@@ -20,7 +20,7 @@ from vastsum.cli.app import app
 from vastsum.data import Dataset, load_splits
 from vastsum.errors import ConfigError, OutputError
 from vastsum.evaluation.bench import cost
-from vastsum.evaluation.bench.chance import chance
+from vastsum.evaluation.bench.choosing import chance
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
@@ -118,8 +118,12 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
         content = json.loads(path.read_text())
         found = tests.get(task.split, [0.0, 0.0]) if task.regime == "whole" else [0.9, 0.9]
         path.write_text(json.dumps(content | {"watched_tau": found}))
-    table = write_tables(plan)[-1]
+    tables = write_tables(plan)
+    table = tables[-1]
     assert table.name == "tvsum.choosing"
+    chance_alone = table.rows[0][table.columns.index("best of all")]
+    noted = {each.name for each in tables for note in each.notes if note.endswith(f"are at τ {chance_alone}")}
+    assert noted == {"tvsum.5fcv"}
     cells = dict(zip(table.columns, table.rows[1], strict=True))
     assert [row[0] for row in table.rows] == ["Random", "Mean, 2 of 3 epochs"]  # a closed form has no epochs
     assert (cells["mean of all"], cells["last"], cells["best of all"], cells["bought"]) == (

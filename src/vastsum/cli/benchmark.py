@@ -20,7 +20,7 @@ from vastsum.training.protocols import MEANING, Protocol
 N_SHOWN = 7  # columns
 
 if TYPE_CHECKING:
-    from vastsum.evaluation.bench import tables
+    from vastsum.evaluation.bench.table import Table as BenchTable
 
 
 def benchmark(
@@ -104,7 +104,7 @@ def _protocols(text: str) -> tuple[Protocol, ...]:
     return tuple(protocol for protocol in MEANING if protocol in asked)
 
 
-def _show(table: tables.Table) -> None:
+def _show(table: BenchTable) -> None:
     """Agreement, as much as fits a terminal and has something to tell; costs are in the files."""
     said = [place for place in range(N_SHOWN) if not table.is_empty(place)]
     shown = Table(*(table.columns[place] for place in said), box=None, title=table.title, title_justify="left")

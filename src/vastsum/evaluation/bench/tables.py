@@ -1,81 +1,24 @@
-"""The tables of a bench: Markdown for people, CSV for programs, LaTeX for papers, and a picture beside each."""
+"""The tables of a bench, and the pictures beside them."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-
-from vastsum.evaluation.bench.chance import chance
+from vastsum.evaluation.bench.choosing import chance_note, choosing_table, every_epoch
 from vastsum.evaluation.bench.cost import Cost, costs
 from vastsum.evaluation.bench.curves import curves
 from vastsum.evaluation.bench.page import write_bench_page
 from vastsum.evaluation.bench.picture import picture
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, interval, method_rows
+from vastsum.evaluation.bench.table import NOTHING, Table, decimals
 from vastsum.evaluation.published import PER_SPLIT
 from vastsum.files import write_text
 from vastsum.training.protocols import MEANING, Protocol
-from vastsum.types import FloatArray
 
-NOTHING = "—"
 ROOF = "mean-annotator"
-FIRST_EPOCHS = (10, 40)
 COST_NOTE = "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Plain text cells; `name` becomes part of file names."""
-
-    name: str
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    def is_empty(self, column: int) -> bool:
-        return all(row[column] == NOTHING for row in self.rows)
-
-    def markdown(self) -> str:
-        aligned = ["---", *["---:"] * (len(self.columns) - 1)]
-        lines = [f"## {self.title}", "", *(_line(cells) for cells in (self.columns, aligned, *self.rows))]
-        return "\n".join([*lines, "", *(f"- {note}" for note in self.notes)]).rstrip() + "\n"
-
-    def csv(self) -> str:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows])
-        return text.getvalue()
-
-    def latex(self) -> str:
-        body = [" & ".join(map(_latex, cells)) + r" \\" for cells in (self.columns, *self.rows)]
-        return "\n".join(
-            [
-                f"% {self.title}",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
-                r"\toprule",
-                body[0],
-                r"\midrule",
-                *body[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-                *(f"% {note}" for note in self.notes),
-                "",
-            ]
-        )
-
-
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-
-
-def _latex(text: str) -> str:
-    signs = {"τ": r"$\tau$", "ρ": r"$\rho$", "±": r"$\pm$", "—": "---", "−": "$-$", "Δ": r"$\Delta$", "σ": r"$\sigma$",
-             "λ": r"$\lambda$", "≥": r"$\geq$", "&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#"}  # fmt: skip
-    return "".join(signs.get(sign, sign) for sign in text)
 
 
 def write_tables(plan: Plan) -> list[Table]:
@@ -84,20 +27,20 @@ def write_tables(plan: Plan) -> list[Table]:
     tables = []
     rows_of = {benchmark: method_rows(plan, benchmark) for benchmark in plan.benchmarks}
     for benchmark, rows in rows_of.items():
+        epochs = every_epoch(plan, benchmark, rows)
         for protocol in plan.protocols:
             table = main_table(plan, benchmark, protocol, rows)
+            if epochs and protocol == "5fcv":
+                table = replace(table, notes=(*table.notes, chance_note(benchmark, epochs)))
             tables.append(table)
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
         tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
         tables.append(uncertainty_table(benchmark, rows))
-        trained = {row.title: row.test_tau for row in rows if row.test_tau is not None}
-        if trained:
-            longest = max(tau.shape[1] for tau in trained.values())
-            trained = {"Random": chance(plan, benchmark, longest)} | trained
-            table = choosing_table(benchmark, trained)
+        if epochs:
+            table = choosing_table(benchmark, epochs)
             tables.append(table)
             title = f"{benchmark.name}: τ on test after every epoch"
-            write_text(folder / f"{table.name}.svg", curves(title, trained, _lengths_alone(rows)))
+            write_text(folder / f"{table.name}.svg", curves(title, epochs, _lengths_alone(rows)))
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
@@ -164,7 +107,7 @@ def split_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> 
             values = by_video(found)
             means = [_mean([value for (split, _), value in values.items() if split == k]) for k in range(n_splits)]
             name = NOTHING if row.is_reference else protocol
-            lines.append((row.title, name, *map(_tau, means)))
+            lines.append((row.title, name, *map(decimals, means)))
     quoted = PER_SPLIT[benchmark.dataset.kind]
     if benchmark.is_standard:
         lines.append(("VASTSum, published", "5fcv", *(f"{split.tau:.3f}" for split in quoted)))
@@ -223,37 +166,6 @@ def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
     return Table(f"{benchmark.name}.uncertainty", f"{benchmark.name}, uncertainty", columns, tuple(lines), notes)
 
 
-def choosing_table(benchmark: Benchmark, trained: Mapping[str, FloatArray]) -> Table:
-    """What it buys to choose the epoch on the test videos, and how that grows with the epochs to choose from; of τ
-    (trainings, epochs) by method."""
-    lines = []
-    for title, tau in trained.items():
-        n_epochs = tau.shape[1]
-        best_of = {n: tau[:, :n].max(axis=1).mean() for n in (*FIRST_EPOCHS, n_epochs) if n <= n_epochs}
-        last, best = tau[:, -1].mean(), best_of[n_epochs]
-        best_first = [_tau(best_of[n]) if n in best_of else NOTHING for n in FIRST_EPOCHS]
-        chosen = f"{np.median(tau.argmax(axis=1) + 1):.0f}"
-        cells = (str(n_epochs), _tau(tau.mean()), _tau(last), *best_first, _tau(best), _tau(best - last), chosen)
-        lines.append((title, *cells))
-    columns = ("method", "epochs", "mean of all", "last", *(f"best of {n}" for n in FIRST_EPOCHS), "best of all",
-               "bought", "best epoch")  # fmt: skip
-    notes = (
-        "τ on the test videos after every epoch, mean over splits and seeds; nothing is chosen in the mean and in last",
-        "Random: new random scores in place of every epoch, which is what choosing alone gives",
-        "best of all: what 5fcv reports; bought: that less last; best epoch: its median over splits and seeds",
-    )
-    return Table(f"{benchmark.name}.choosing", f"{benchmark.name}, choosing on test", columns, tuple(lines), notes)
-
-
-def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
-    found = [row for method in rows if method.name == "length" for row in method.rows.values()]
-    return _mean(list(by_video(found[0]).values())) if found else None
-
-
-def _tau(value: float) -> str:
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no minus before zero
-
-
 def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
     points = [
         (row.title, interval(list(by_video(row.rows[protocol]).values())), row.is_reference)
@@ -261,3 +173,8 @@ def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
         if protocol in row.rows
     ]
     return picture(f"{title}: τ and its 95 % over videos", points)
+
+
+def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
+    found = [row for method in rows if method.name == "length" for row in method.rows.values()]
+    return _mean(list(by_video(found[0]).values())) if found else None
