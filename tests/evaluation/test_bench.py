@@ -124,6 +124,7 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
     chance_alone = table.rows[0][table.columns.index("best of all")]
     noted = {each.name for each in tables for note in each.notes if note.endswith(f"are at τ {chance_alone}")}
     assert noted == {"tvsum.5fcv"}
+    assert "draws chosen on test, are at" in (plan.folder / "tables" / "tables.html").read_text()
     cells = dict(zip(table.columns, table.rows[1], strict=True))
     assert [row[0] for row in table.rows] == ["Random", "Mean, 2 of 3 epochs"]  # a closed form has no epochs
     assert (cells["mean of all"], cells["last"], cells["best of all"], cells["bought"]) == (

@@ -8,11 +8,12 @@ from dataclasses import replace
 from vastsum.evaluation.bench.choosing import chance_note, choosing_table, every_epoch
 from vastsum.evaluation.bench.cost import Cost, costs
 from vastsum.evaluation.bench.curves import curves
-from vastsum.evaluation.bench.page import write_bench_page
+from vastsum.evaluation.bench.page import bench_section
 from vastsum.evaluation.bench.picture import picture
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.table import NOTHING, Table, decimals
+from vastsum.evaluation.page import write_page
 from vastsum.evaluation.published import PER_SPLIT
 from vastsum.files import write_text
 from vastsum.training.protocols import MEANING, Protocol
@@ -25,13 +26,16 @@ def write_tables(plan: Plan) -> list[Table]:
     """Everything under DIR/tables and the page, made anew from whatever trainings are done."""
     folder = plan.folder / "tables"
     tables = []
-    rows_of = {benchmark: method_rows(plan, benchmark) for benchmark in plan.benchmarks}
-    for benchmark, rows in rows_of.items():
+    sections = []
+    for benchmark in plan.benchmarks:
+        rows = method_rows(plan, benchmark)
         epochs = every_epoch(plan, benchmark, rows)
+        chosen_by_chance = [chance_note(benchmark, epochs)] if epochs and "5fcv" in plan.protocols else []
+        sections.append(bench_section(benchmark, rows, chosen_by_chance))
         for protocol in plan.protocols:
             table = main_table(plan, benchmark, protocol, rows)
-            if epochs and protocol == "5fcv":
-                table = replace(table, notes=(*table.notes, chance_note(benchmark, epochs)))
+            if protocol == "5fcv":
+                table = replace(table, notes=(*table.notes, *chosen_by_chance))
             tables.append(table)
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
         tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
@@ -45,7 +49,8 @@ def write_tables(plan: Plan) -> list[Table]:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
     write_text(folder / "tables.md", "\n".join(table.markdown() for table in tables))
-    write_bench_page(rows_of, folder / "tables.html")
+    title = ", ".join(benchmark.name for benchmark in plan.benchmarks)
+    write_page(sections, folder / "tables.html", title=title)
     return tables
 
 
