@@ -145,8 +145,7 @@ class Trainer:
             for weight, gradient in zip(weights, gradients[phase], strict=True):
                 weight.grad = gradient
             norms = _clip_each(weights, self.recipe.gradient_clip)
-            own = "gradient_norm" if len(self.optimizers) == 1 else f"gradient_norm_{phase}"
-            _add(sums, own, norms.double() * n_real)
+            _add(sums, f"gradient_norm {phase}".rstrip(), norms.double() * n_real)
             optimizer.step()
         self._update_average()
 
@@ -235,11 +234,7 @@ class Trainer:
         named = self.weights.items()
         weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
-        return kind(
-            weights,
-            lr=self.recipe.learning_rate,
-            weight_decay=self.recipe.weight_decay,
-        )
+        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
 
     @torch.no_grad()
     def _update_average(self) -> None:

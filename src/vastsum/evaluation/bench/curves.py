@@ -7,17 +7,19 @@ from html import escape
 
 import numpy as np
 
+from vastsum.evaluation.bench import picture
 from vastsum.evaluation.bench.picture import LEFT, RIGHT, TOP, WIDTH
 from vastsum.types import FloatArray
 
 STRIP, GAP, TICKS = 64, 14, 0.1
-STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #1c2430 } .title { font-weight: 600 }
-.tick { fill: #6b7480; font-size: 11px } line { stroke: #d8dde3 }
+STYLE = (
+    picture.STYLE
+    + """
 .spread { fill: #2f6fb2; opacity: 0.18 } polyline { fill: none; stroke: #2f6fb2; stroke-width: 1.5 }
 .lengths { stroke: #1c2430; stroke-dasharray: 1 3 }
-.chosen { stroke: #b2452f; stroke-dasharray: 5 3 } text.chosen { fill: #b2452f; stroke: none } svg { background: #fff }
+.chosen { stroke: #b2452f; stroke-dasharray: 5 3 } text.chosen { fill: #b2452f; stroke: none }
 """
+)
 
 
 def curves(title: str, trained: Mapping[str, FloatArray], lengths_alone: float | None = None) -> str:

@@ -182,4 +182,4 @@ def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
 
 def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
     found = [row for method in rows if method.name == "length" for row in method.rows.values()]
-    return _mean(list(by_video(found[0]).values())) if found else None
+    return float(found[0].summary()["tau"]["mean"]) if found else None
