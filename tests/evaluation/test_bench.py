@@ -21,6 +21,7 @@ from vastsum.data import Dataset, load_splits
 from vastsum.errors import ConfigError, OutputError
 from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.choosing import chance
+from vastsum.evaluation.bench.curves import curves
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
@@ -337,3 +338,13 @@ def test_choosing_among_random_scores_buys_something_too(tmp_path: Path, summe: 
     kept = (tmp_path / "chance.json").read_bytes()
     np.testing.assert_array_equal(chance(plan, plan.benchmarks[0], 3), few)
     assert (tmp_path / "chance.json").read_bytes() == kept
+
+
+def test_the_numbers_of_a_strip_do_not_overlap() -> None:
+    for worst, best in ((0.0, 0.2), (-0.1, 0.9), (-1.0, 1.0)):
+        drawn = ElementTree.fromstring(curves("odd", {"Wide": np.array([[worst, best]])}))
+        texts = drawn.iter("{http://www.w3.org/2000/svg}text")
+        numbers = [text for text in texts if re.fullmatch(r"-?\d\.\d", text.text or "")]
+        heights = sorted(float(text.attrib["y"]) for text in numbers)
+        assert len(heights) >= 2
+        assert min(np.diff(heights)) >= 13

@@ -133,3 +133,10 @@ def test_every_ablation_of_the_paper_trains(name: str, kind: str, tvsum: Dataset
     videos = tuple({"tvsum": tvsum, "summe": summe}[kind].videos.values())[:2]
     log = Trainer(method, [Member(videos, seed=0)]).train_epoch(1)[0]
     assert all(np.isfinite(value) for value in log.values())
+
+
+def test_a_width_that_heads_cannot_share_is_named() -> None:
+    learn = METHODS["dsnet-af"].learn
+    assert learn is not None
+    with pytest.raises(ConfigError, match=r"8 heads cannot share a width of 47; use .* that 8 divides"):
+        learn("tvsum").build(47)

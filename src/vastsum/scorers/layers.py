@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from vastsum.errors import ConfigError
 from vastsum.scorers.noise import Dropout
 
 
@@ -23,6 +24,9 @@ class Attention(nn.Module):
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0, bias: bool = True) -> None:
         super().__init__()
+        if width % heads:
+            remedy = f"use features of a width that {heads} divides"
+            raise ConfigError("attention", f"{heads} heads cannot share a width of {width}", remedy)
         self.heads = heads
         self.query, self.key, self.value = (nn.Linear(width, width, bias=bias) for _ in range(3))
         self.dropout = Dropout(dropout)

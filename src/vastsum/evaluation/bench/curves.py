@@ -11,7 +11,7 @@ from vastsum.evaluation.bench import picture
 from vastsum.evaluation.bench.picture import LEFT, RIGHT, TOP, WIDTH
 from vastsum.types import FloatArray
 
-STRIP, GAP, TICKS = 64, 14, 0.1
+STRIP, GAP, TICKS, TICK_PX = 64, 14, (0.1, 0.2, 0.5, 1.0), 14  # the first that leaves room for its numbers
 STYLE = (
     picture.STYLE
     + """
@@ -54,7 +54,8 @@ def _strip(
         return f'<line class="{kind}" x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}"/>'
 
     middle = bottom - STRIP / 2
-    ticks = [tick for tick in np.arange(-10, 11) * TICKS if bottom - STRIP <= y(tick) <= bottom]
+    step = next(step for step in TICKS if step * scale >= TICK_PX)
+    ticks = [tick for tick in np.arange(-10, 11) * step if bottom - STRIP <= y(tick) <= bottom]
     return [
         _text(name, LEFT - 40, middle, anchor="end"),
         _text(f"{n_epochs} epochs", LEFT - 40, middle + 15, "tick", anchor="end"),
