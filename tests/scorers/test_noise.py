@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch.func import functional_call, vmap
 
-from vastsum.scorers.noise import Dropout, Normal, Uniform
+from vastsum.scorers.noise import Dropout, Normal, Uniform, dropped
 
 KEYS = torch.arange(6, dtype=torch.int32) * 77_777
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 SHAPES = [(6, 5), (6, 5, 7), (6, 3, 4, 5)]
 
 
@@ -32,6 +33,25 @@ def test_a_video_meets_the_same_noise_alone_padded_and_in_a_population(shape: tu
     assert torch.equal(stacked.flatten(0, 1), layer(x.flatten(0, 1)))
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_dropout_that_draws_anew_for_its_gradient_is_dropout(shape: tuple[int, ...], device: str) -> None:
+    x = torch.randn(3, 2, *shape[1:], requires_grad=True)
+    layer = Dropout(0.3)
+    layer.keys = KEYS
+    wanted = layer(x.flatten(0, 1)).view_as(x)
+    (gradient,) = torch.autograd.grad((wanted**2).sum(), x)
+
+    there, keys = x.detach().to(device).requires_grad_(), KEYS.view(3, 2).to(device)
+    stacked = vmap(lambda x, keys: dropped(x, keys, 0.3))(there, keys)
+    assert torch.equal(stacked.cpu(), wanted)
+    (found,) = torch.autograd.grad((stacked**2).sum(), there)
+    torch.testing.assert_close(found.cpu(), gradient)
+    same = vmap(lambda x: dropped(x, keys[0], 0.3))(there)  # one set of keys for all members
+    assert torch.equal(same[0].cpu(), wanted[0])
+    assert not torch.equal(same[1].cpu(), wanted[1])
+
+
 def test_noise_has_the_distribution_it_should() -> None:
     uniform, normal = (drawn(layer, (6, 300, 300)) for layer in (Uniform(), Normal()))
     assert uniform.mean().item() == pytest.approx(0.5, abs=0.002)
@@ -46,7 +66,7 @@ def test_noise_has_the_distribution_it_should() -> None:
     assert kept.mean().item() == pytest.approx(1, abs=0.005)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@needs_gpu
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_gpu_draws_the_same(shape: tuple[int, ...]) -> None:
     assert torch.equal(drawn(Uniform(), shape, KEYS.cuda()).cpu(), drawn(Uniform(), shape))

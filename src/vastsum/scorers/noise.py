@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from vastsum.scorers.stacking import members_first
+
 # Odd constants with well-spread bits: they turn coordinates and layer numbers into integers far apart.
 _STRIDES = (0x3C6EF372, 0x1B873593, 0x2C1B3C6D, 0x27D4EB2F)
 _LAYER_STRIDE = 0x1E3779B9
@@ -40,6 +42,9 @@ class Dropout(Noise):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.probability == 0.0:
             return x
+        if x.is_cuda:
+            thinned: Tensor = dropped(x, self.keys, self.probability)
+            return thinned
         kept = _bits(self.keys, x.shape) >= int(self.probability * 2**31)
         return torch.where(kept, x * (1.0 / (1.0 - self.probability)), 0.0)
 
@@ -83,13 +88,9 @@ def _bits(keys: Tensor, shape: torch.Size) -> Tensor:
 def _hashes(keys: Tensor, sizes: list[int]) -> Tensor:
     """(B, *sizes). An operator of our own, so that under `vmap` it still sees whole tensors and a GPU can hash them in
     one kernel: written out, a hash is some fifteen passes over memory, and attention draws for every pair of picks."""
-    n_dims = len(sizes)
-    places = [keys.view(-1, *[1] * n_dims)]
-    for dim, size in enumerate(sizes):
-        coordinate = torch.arange(size, dtype=torch.int32, device=keys.device) * _STRIDES[dim]
-        places.append(coordinate.view(-1, *[1] * (n_dims - 1 - dim)))
+    places = _places(keys, sizes)
     if keys.is_cuda:
-        return _gpu_kernel(len(places))(*places)
+        return _gpu_hashes(len(places))(*places)
     return _mixed(sum(places[1:], places[0])).bitwise_and_(0x7FFFFFFF)
 
 
@@ -99,17 +100,78 @@ def _(_: Any, in_dims: tuple[int, None], keys: Tensor, sizes: list[int]) -> tupl
     return _hashes(members.flatten(), sizes).unflatten(0, members.shape), 0
 
 
+@torch.library.custom_op("vastsum::dropped", mutates_args=())
+def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
+    """Dropout of x (B, …) float32 that remembers nothing but its keys (B,): its gradient draws anew. On a GPU that is
+    one pass over memory, and drawing costs nothing beside it; elsewhere it would be drawing twice."""
+    least, scale = int(probability * 2**31), 1.0 / (1.0 - probability)
+    if x.is_cuda:
+        bits = [place.view(torch.float32) for place in _places(keys, list(x.shape[1:]))]  # all of one type
+        return _gpu_dropout(len(bits), least, scale)(x, *bits)
+    return torch.where(_bits(keys, x.shape) >= least, x * scale, 0.0)
+
+
+def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: Tensor) -> None:  # noqa: ARG001
+    _, keys, ctx.probability = inputs
+    ctx.save_for_backward(keys)
+
+
+def _dropped_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    return dropped(gradient, *ctx.saved_tensors, ctx.probability), None, None
+
+
+dropped.register_autograd(_dropped_gradient, setup_context=_remember)
+
+
+@dropped.register_vmap
+def _(
+    info: Any, in_dims: tuple[int | None, int | None, None], x: Tensor, keys: Tensor, probability: float
+) -> tuple[Tensor, int]:
+    x, keys = members_first((x, keys), in_dims[:2], info.batch_size)
+    rows = x.shape[:2]  # (K, B)
+    return dropped(x.flatten(0, 1), keys.expand(rows).flatten(), probability).unflatten(0, rows), 0
+
+
+def _places(keys: Tensor, sizes: list[int]) -> list[Tensor]:
+    """Integers that broadcast to (B, *sizes), and whose sum is hashed."""
+    n_dims = len(sizes)
+    places = [keys.view(-1, *[1] * n_dims)]
+    for dim, size in enumerate(sizes):
+        coordinate = torch.arange(size, dtype=torch.int32, device=keys.device) * _STRIDES[dim]
+        places.append(coordinate.view(-1, *[1] * (n_dims - 1 - dim)))
+    return places
+
+
+_GPU_MIXED = """
+    x ^= x >> 16; x *= 0x7FEB352Du;
+    x ^= x >> 15; x *= 0x846CA68Bu;
+    x ^= x >> 16; x &= 0x7FFFFFFFu;
+"""  # what `_mixed` does, and no sign
+
+
 @cache
-def _gpu_kernel(n_places: int) -> Callable[..., Tensor]:
-    """What `_mixed` makes of the sum of that many tensors, which broadcast, as one kernel."""
+def _gpu_hashes(n_places: int) -> Callable[..., Tensor]:
+    """The hash of the sum of that many tensors, which broadcast, as one kernel."""
     given = [f"p{n}" for n in range(n_places)]
-    code = f"""template <typename T> T hashed({", ".join(f"T {name}" for name in given)}) {{
+    return _gpu_kernel(f"""template <typename T> T hashed({", ".join(f"T {name}" for name in given)}) {{
         unsigned x = {" + ".join(f"(unsigned){name}" for name in given)};
-        x ^= x >> 16; x *= 0x7FEB352Du;
-        x ^= x >> 15; x *= 0x846CA68Bu;
-        x ^= x >> 16;
-        return (T)(x & 0x7FFFFFFFu);
-    }}"""
+        {_GPU_MIXED}
+        return (T)x;
+    }}""")
+
+
+@cache
+def _gpu_dropout(n_places: int, least: int, scale: float) -> Callable[..., Tensor]:
+    """Dropout by the same hash, as one kernel. Its places are integers in the bits of floats."""
+    given = [f"p{n}" for n in range(n_places)]
+    return _gpu_kernel(f"""template <typename T> T dropped(T value, {", ".join(f"T {name}" for name in given)}) {{
+        unsigned x = {" + ".join(f"__float_as_uint({name})" for name in given)};
+        {_GPU_MIXED}
+        return x >= {least}u ? value * (T){scale!r} : (T)0;
+    }}""")
+
+
+def _gpu_kernel(code: str) -> Callable[..., Tensor]:
     kernel: Callable[..., Tensor] = torch.cuda.jiterator._create_jit_fn(code)
     return kernel
 

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from vastsum.scorers.recorded import Tensors, run_over_time
+from vastsum.scorers.stacking import members_first
 
 State = tuple[Tensor, Tensor]
 """Hidden and cell vectors, (B, layers, H) each."""
@@ -104,10 +105,7 @@ class _Steps(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
         *tensors, to_learn = inputs
-        members = [
-            each.expand(info.batch_size, *each.shape) if place is None else each.movedim(place, 0)
-            for each, place in zip(tensors, in_dims, strict=False)
-        ]
+        members = members_first(tensors, in_dims[:-1], info.batch_size)
         n_ways = members[0].shape[1]
         outputs = _steps(*(each.flatten(0, 1) for each in members), to_learn)
         return tuple(each.view(info.batch_size, n_ways, *each.shape[1:]) for each in outputs), (0, 0, 0)

@@ -74,7 +74,8 @@ class Trainer:
         self.skeleton = networks[0]  # the program; its own weights are never read
         self._noise = noise_layers(self.skeleton)
         self.weights, self.buffers = stack_module_state(networks)  # (K, …) each
-        self.average = {name: weight.detach().clone() for name, weight in self.weights.items()}
+        averaged = self.weights if self.recipe.weight_average else {}
+        self.average = {name: weight.detach().clone() for name, weight in averaged.items()}
         self._n_averaged = 0
         self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
 
@@ -143,7 +144,8 @@ class Trainer:
         for phase, optimizer in self.optimizers.items():
             weights = optimizer.param_groups[0]["params"]
             for weight, gradient in zip(weights, gradients[phase], strict=True):
-                weight.grad = gradient
+                # Products of stacked matrices leave gradients that lie across their weights: slow to step along.
+                weight.grad = None if gradient is None else gradient.contiguous()
             norms = _clip_each(weights, self.recipe.gradient_clip)
             _add(sums, f"gradient_norm {phase}".rstrip(), norms.double() * n_real)
             optimizer.step()
@@ -234,14 +236,13 @@ class Trainer:
         named = self.weights.items()
         weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
-        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay)
+        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay, fused=True)
 
     @torch.no_grad()
     def _update_average(self) -> None:
         decay = self.recipe.weight_average if self._n_averaged else 0.0
-        if self.recipe.weight_average:
-            for name, weight in self.weights.items():
-                self.average[name].lerp_(weight, 1 - decay)
+        for name, average in self.average.items():
+            average.lerp_(self.weights[name], 1 - decay)
         self._n_averaged += 1
 
     def _learning_rate(self, epoch: int) -> float:
@@ -253,8 +254,7 @@ class Trainer:
     def state(self) -> dict[str, Tensor]:
         """Everything that the next epoch depends on."""
         tensors = {f"network.{name}": tensor for name, tensor in (self.weights | self.buffers).items()}
-        if self.recipe.weight_average:
-            tensors |= {f"average.{name}": tensor for name, tensor in self.average.items()}
+        tensors |= {f"average.{name}": tensor for name, tensor in self.average.items()}
         for phase, optimizer in self.optimizers.items():
             for index, moments in optimizer.state_dict()["state"].items():
                 tensors |= {f"optimizer.{phase}.{index}.{name}": tensor for name, tensor in moments.items()}

@@ -94,12 +94,13 @@ class Plan:
         return own if self.max_epochs is None else min(own, self.max_epochs)
 
     def tasks(self, benchmark: Benchmark, method: str) -> Iterator[Task]:
-        """Every training of one method on one file; a closed-form method has no seeds to vary."""
+        """Every training of one method on one file; a closed-form method has no seeds to vary. Trainings on the same
+        videos come one after another: stacked together, they pad least."""
         entry = entry_of(method)
         n_seeds = 0 if entry.missing else 1 if entry.fit else self.n_seeds
         for regime in self.regimes:
-            for seed in range(n_seeds):
-                for split in range(len(benchmark.splits.splits)):
+            for split in range(len(benchmark.splits.splits)):
+                for seed in range(n_seeds):
                     yield Task(benchmark.name, method, regime, split, seed)
 
     def all_tasks(self) -> Iterator[Task]:
