@@ -74,9 +74,17 @@ class Broken(Mean):
         raise ArithmeticError("this method cannot count")
 
 
+class Flat(Mean):
+    """In a network that has died, what is left of the features is far behind the point."""
+
+    def importance(self, output: Tensor, batch: Batch) -> Tensor:
+        return 1e-9 * output
+
+
 @pytest.fixture
 def methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "mean", Entry("Mean", lambda _: Mean()))
+    monkeypatch.setitem(METHODS, "flat", Entry("Flat", lambda _: Flat()))
     monkeypatch.setitem(METHODS, "broken", Entry("Broken", lambda _: Broken()))
     monkeypatch.setitem(METHODS, "absent", Entry("Absent", missing="needs what no file has"))
 
@@ -237,6 +245,19 @@ def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe:
         plan_of(folder, tvsum, methods=("length",), n_seeds=0)
     with pytest.raises(ConfigError, match="two files"):
         plan_of(folder, tvsum, tvsum, methods=("length",))
+
+
+@pytest.mark.usefixtures("methods")
+def test_a_method_that_has_collapsed_is_told(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(
+        tmp_path / "bench", tvsum, methods=("length", "mean", "flat"), protocols=("tvt", "last"), max_epochs=3
+    )
+    run(plan)
+    tables = write_tables(plan)
+    told = [note.partition(" trainings")[0] for table in tables[:2] for note in table.notes if "collapsed" in note]
+    # neither of what learns, nor of what is constant on purpose
+    assert told == ["Flat: under tvt, 5 of 5", "Flat: under last, 5 of 5"]
+    assert "have collapsed" in (plan.folder / "tables" / "tables.html").read_text(encoding="utf-8")
 
 
 def row_of(values: dict[str, float]) -> Row:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+import numpy as np
+
 from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.calibration import calibration
 from vastsum.evaluation.metrics import Agreement, agreement
@@ -13,10 +15,11 @@ from vastsum.types import Kind, Prediction
 
 def measure(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> tuple[dict[str, float | None], int]:
     """Every metric of one prediction, and how many correlations were undefined. A method that claims no uncertainty
-    (its deviation is zero everywhere) is not held to any."""
+    (its deviation is zero everywhere) is not held to any. `range` is the highest importance less the lowest."""
     agreed = agreement(prediction, video, kind)
     trust = asdict(calibration(prediction, video, kind)) if prediction.std.any() else {}
-    return {**numbers(agreed), **trust, **asdict(robustness(prediction, video.segments))}, agreed.undefined
+    firm = asdict(robustness(prediction, video.segments))
+    return {**numbers(agreed), **trust, **firm, "range": float(np.ptp(prediction.mean))}, agreed.undefined
 
 
 def numbers(agreed: Agreement) -> dict[str, float | None]:

@@ -22,7 +22,7 @@ def bench_section(benchmark: Benchmark, methods: Sequence[MethodRow], notes: Seq
         facts=[f"{len(dataset.videos)} videos", f"splits: {benchmark.splits.source}"],
         notes=[
             *notes,
-            *(f"{method.title}: {note}" for method in methods for note in (method.note, method.missing) if note),
+            *(f"{method.title}: {note}" for method in methods for note in method.notes(*method.rows)),
         ],
         quoted=[
             Quoted(method.title, protocol, "quoted from the paper's tables", {"tau": quoted.tau, "rho": quoted.rho})

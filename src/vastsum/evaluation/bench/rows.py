@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from vastsum.training.protocols import MEANING, Protocol
 from vastsum.types import FloatArray, Prediction
 
 N_RESAMPLES = 2000
+ALIKE = 1e-4  # importances of a video no further apart than this say nothing of its frames
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,18 @@ class MethodRow:
         """How many are in the protocol's numbers: fewer than the plan's while trainings are still to be done."""
         row = self.rows.get(protocol)
         return len({result.seed for result in row.results}) if row else 0
+
+    def notes(self, *protocols: Protocol) -> Iterator[str]:
+        """What a reader of its numbers under these protocols should know."""
+        yield from (note for note in (self.note, self.missing) if note)
+        for protocol in protocols:
+            if self.n_parameters and protocol in self.rows:
+                n_collapsed, n_trainings = collapsed(self.rows[protocol])
+                if n_collapsed:
+                    yield (
+                        f"under {protocol}, {n_collapsed} of {n_trainings} trainings have collapsed: they give all "
+                        f"frames of a test video the same importance, to within {ALIKE:g}"
+                    )
 
 
 def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
@@ -121,6 +134,16 @@ def _published(plan: Plan, benchmark: Benchmark, method: str) -> dict[Protocol, 
         return {}
     found = {protocol: published(method, benchmark.dataset.kind, protocol) for protocol in plan.protocols}
     return {protocol: quoted for protocol, quoted in found.items() if quoted is not None}
+
+
+def collapsed(row: Row) -> tuple[int, int]:
+    """How many trainings, of how many, score all frames alike in every one of their test videos."""
+    widest: dict[tuple[int, int], float] = {}
+    for result in row.results:
+        training = result.split, result.seed
+        own = result.metrics.get("range")
+        widest[training] = max(widest.get(training, 0.0), np.inf if own is None else own)
+    return sum(width < ALIKE for width in widest.values()), len(widest)
 
 
 def by_video(row: Row, metric: str = "tau") -> dict[tuple[int, str], float]:

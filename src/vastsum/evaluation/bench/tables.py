@@ -65,7 +65,7 @@ def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Seque
         f"{protocol}: {MEANING[protocol]}; ± is the standard deviation over seeds",
         *(["published numbers are quoted from the paper; features and code are not ours"] if quoted else []),
         COST_NOTE,
-        *(f"{row.title}: {note}" for row in rows for note in (row.note, row.missing) if note),
+        *(f"{row.title}: {note}" for row in rows for note in row.notes(protocol)),
     ]
     return Table(f"{benchmark.name}.{protocol}", f"{benchmark.name}, {protocol}", columns, tuple(lines), tuple(notes))
 
