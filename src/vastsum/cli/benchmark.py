@@ -83,8 +83,7 @@ def benchmark(
         else:
             refuse_cluster_options(address, gpus_per_worker)
             work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=together)
-        progress.update(bar, description="tables")
-        made = write_tables(plan)
+        made = write_tables(plan, lambda what: progress.update(bar, description=what))
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
     for table in shown:
         _show(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from vastsum.evaluation.bench.choosing import chance_note, choosing_table, every_epoch
@@ -22,16 +22,19 @@ ROOF = "mean-annotator"
 COST_NOTE = "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread"
 
 
-def write_tables(plan: Plan) -> list[Table]:
-    """Everything under DIR/tables and the page, made anew from whatever trainings are done."""
+def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> list[Table]:
+    """Everything under DIR/tables and the page, made anew from whatever trainings are done. `report` is told what is at
+    work: random draws and costs take a while, the first time."""
     folder = plan.folder / "tables"
     tables = []
     sections = []
     for benchmark in plan.benchmarks:
         rows = method_rows(plan, benchmark)
+        report(f"random draws on {benchmark.name}")
         epochs = every_epoch(plan, benchmark, rows)
         chosen_by_chance = [chance_note(benchmark, epochs)] if epochs and "5fcv" in plan.protocols else []
         sections.append(bench_section(benchmark, rows, chosen_by_chance))
+        report(f"costs on {benchmark.name}")
         for protocol in plan.protocols:
             table = main_table(plan, benchmark, protocol, rows)
             if protocol == "5fcv":
@@ -45,6 +48,7 @@ def write_tables(plan: Plan) -> list[Table]:
             tables.append(table)
             title = f"{benchmark.name}: τ on test after every epoch"
             write_text(folder / f"{table.name}.svg", curves(title, epochs, _lengths_alone(rows)))
+    report("tables")
     for table in tables:
         write_text(folder / f"{table.name}.csv", table.csv())
         write_text(folder / f"{table.name}.tex", table.latex())
