@@ -5,7 +5,8 @@ H. Li, Q. Ke, M. Gong, T. Drummond, "Progressive Video Summarization via Multimo
 
 The benchmark has no text, and the authors' corpus of videos with text is not part of it. So there is no self-supervised
 stage before training and no text added to the first pass: the encoder starts from fresh weights, where the published
-numbers stand on pretrained ones. The class token, which the pretraining reads, stays as one more place to attend to.
+numbers stand on pretrained ones. At the authors' learning rate for SumMe, fresh weights collapse there within an epoch
+(docs/results.md). The class token, which the pretraining reads, stays as one more place to attend to.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from vastsum.training.protocols import MEANING, Protocol
 from vastsum.types import FloatArray, Prediction
 
 N_RESAMPLES = 2000
-ALIKE = 1e-4  # importances of a video no further apart than this say nothing of its frames
+ALIKE = 1e-4  # a network whose importances of a video are no further apart has most likely saturated
 
 
 @dataclass(frozen=True)
