@@ -75,7 +75,7 @@ class Broken(Mean):
 
 
 class Flat(Mean):
-    """In a network that has died, what is left of the features is far behind the point."""
+    """A network that has collapsed: its scores differ in the ninth digit."""
 
     def importance(self, output: Tensor, batch: Batch) -> Tensor:
         return 1e-9 * output

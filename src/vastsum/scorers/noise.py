@@ -42,11 +42,9 @@ class Dropout(Noise):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.probability == 0.0:
             return x
-        if x.is_cuda:
-            thinned: Tensor = dropped(x, self.keys, self.probability)
-            return thinned
-        kept = _bits(self.keys, x.shape) >= int(self.probability * 2**31)
-        return torch.where(kept, x * (1.0 / (1.0 - self.probability)), 0.0)
+        thin = dropped if x.is_cuda else _thinned
+        thinned: Tensor = thin(x, self.keys, self.probability)
+        return thinned
 
 
 class Normal(Noise):
@@ -104,11 +102,20 @@ def _(_: Any, in_dims: tuple[int, None], keys: Tensor, sizes: list[int]) -> tupl
 def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
     """Dropout of x (B, …) float32 that remembers nothing but its keys (B,): its gradient draws anew. On a GPU that is
     one pass over memory, and drawing costs nothing beside it; elsewhere it would be drawing twice."""
-    least, scale = int(probability * 2**31), 1.0 / (1.0 - probability)
-    if x.is_cuda:
-        bits = [place.view(torch.float32) for place in _places(keys, list(x.shape[1:]))]  # all of one type
-        return _gpu_dropout(len(bits), least, scale)(x, *bits)
+    if not x.is_cuda:
+        return _thinned(x, keys, probability)
+    bits = [place.view(torch.float32) for place in _places(keys, list(x.shape[1:]))]  # all of one type
+    return _gpu_dropout(len(bits), *_least_and_scale(probability))(x, *bits)
+
+
+def _thinned(x: Tensor, keys: Tensor, probability: float) -> Tensor:
+    least, scale = _least_and_scale(probability)
     return torch.where(_bits(keys, x.shape) >= least, x * scale, 0.0)
+
+
+def _least_and_scale(probability: float) -> tuple[int, float]:
+    """From which draw on a value is kept, and what it is multiplied with then."""
+    return int(probability * 2**31), 1.0 / (1.0 - probability)
 
 
 def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: Tensor) -> None:  # noqa: ARG001

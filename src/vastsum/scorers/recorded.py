@@ -7,8 +7,7 @@ stretch of steps is launched at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -61,7 +60,7 @@ class _Recorded:
             program(over_time, fixed, carried)
         torch.cuda.current_stream().wait_stream(aside)
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=_shared_memory(), capture_error_mode="thread_local"):
+        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
             self.found, last = program(over_time, fixed, carried)
             for own, now in zip(carried, last, strict=True):
                 own.copy_(now)
@@ -75,12 +74,6 @@ class _Recorded:
             own[: len(given)] = given
             own[len(given) :].zero_()
         self.graph.replay()
-
-
-@cache
-def _shared_memory() -> Any:
-    """What a recording works in is free for the next one: each is run, and what it found copied, before another is."""
-    return torch.cuda.graph_pool_handle()
 
 
 Sizes = tuple[tuple[int, ...], ...]
