@@ -51,7 +51,7 @@ def test_it_is_googlenet_in_size() -> None:
 def test_no_video_is_too_short(n_picks: int) -> None:
     network = CstaNetwork(8, thinner=16).eval()
     mask = torch.ones(1, n_picks, dtype=torch.bool)
-    assert network(torch.rand(1, n_picks, 8), mask.long(), mask).shape == (1, n_picks)
+    assert network(torch.rand(1, n_picks, 8), mask.long(), mask, [n_picks]).shape == (1, n_picks)
 
 
 def test_the_mean_of_neighbours_is_adaptive_pooling_by_one_row_less() -> None:

@@ -10,7 +10,9 @@ Statistics of a picture belong to one video: padding is cut off, and the network
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -20,6 +22,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from vastsum.errors import CheckpointError
+from vastsum.scorers.batch import Batch
 from vastsum.scorers.layers import sinusoids, xavier_for_relu
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
@@ -42,6 +45,9 @@ class Csta(LearnedMethod):
 
     def __init__(self, weights: Path | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        return (*super().inputs(batch), [len(segments.picks) for segments in batch.segments])
 
     def build(self, feature_width: int) -> nn.Module:
         network = CstaNetwork(feature_width, self.thinner)
@@ -71,10 +77,10 @@ class CstaNetwork(nn.Module):
         )
         xavier_for_relu(self.regressor)
 
-    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
-        """features (B, T, D) → importance (B, T) in (0, 1)."""
+    def forward(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_picks: Sequence[int]) -> Tensor:
+        """features (B, T, D), of which `n_picks` are real in each video → importance (B, T) in (0, 1)."""
         maps = [
-            self.attention_map(video[real]) for video, real in zip(features, mask, strict=True)
+            self.attention_map(video[:n_real]) for video, n_real in zip(features, n_picks, strict=True)
         ]  # (1 + T_b, W) each
         temporal = self.temporal_dropout(pad_sequence([x.softmax(dim=0) for x in maps], batch_first=True))
         spatial = self.spatial_dropout(pad_sequence([x.softmax(dim=1) for x in maps], batch_first=True))
@@ -130,6 +136,7 @@ class GoogLeNet(nn.Module):
         self.width = channels
 
     def forward(self, x: Tensor) -> Tensor:
+        x = x.contiguous(memory_format=torch.channels_last)  # as convolutions like it best
         for name, layer in self.named_children():
             x = layer(x)
             if name in POOLS:
