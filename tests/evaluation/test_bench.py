@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import torch
 from torch import Tensor, nn
 from typer.testing import CliRunner
 
@@ -74,6 +75,21 @@ class Broken(Mean):
         raise ArithmeticError("this method cannot count")
 
 
+class Hungry(Mean):
+    """More than two trainings of it at once, or a long video, are too much for the memory."""
+
+    longest = 10_000
+
+    def losses(self, output: Tensor, batch: Batch, moment: Moment) -> dict[str, Tensor]:
+        if len(batch) > 2 or output.shape[1] > self.longest:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().losses(output, batch, moment)
+
+
+class Insatiable(Hungry):
+    longest = 1
+
+
 class Flat(Mean):
     """A network that has collapsed: its scores differ in the ninth digit."""
 
@@ -86,6 +102,8 @@ def methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "mean", Entry("Mean", lambda _: Mean()))
     monkeypatch.setitem(METHODS, "flat", Entry("Flat", lambda _: Flat()))
     monkeypatch.setitem(METHODS, "broken", Entry("Broken", lambda _: Broken()))
+    monkeypatch.setitem(METHODS, "hungry", Entry("Hungry", lambda _: Hungry()))
+    monkeypatch.setitem(METHODS, "insatiable", Entry("Insatiable", lambda _: Insatiable()))
     monkeypatch.setitem(METHODS, "absent", Entry("Absent", missing="needs what no file has"))
 
 
@@ -192,6 +210,19 @@ def test_a_failed_method_is_a_row_and_is_tried_again(
     monkeypatch.setitem(METHODS, "broken", Entry("Mended", lambda _: Mean()))
     run(plan, resume=True)
     assert not {row.name: row for row in method_rows(plan, plan.benchmarks[0])}["broken"].missing
+
+
+@pytest.mark.usefixtures("methods")
+def test_trainings_that_memory_does_not_hold_together_are_done_apart(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("mean", "hungry", "insatiable"), protocols=("last",), n_seeds=2)
+    open_plan(plan, resume=False)
+    done: list[float] = []
+    work(plan, lambda _, more: done.append(more), workers=1, device="cpu", together=10)
+    assert sum(done) == pytest.approx(3 * 2 * 5)  # methods, seeds, splits
+    rows = {row.name: row for row in method_rows(plan, plan.benchmarks[0])}
+    assert rows["insatiable"].missing == "failed: OutOfMemoryError: CUDA out of memory"
+    mean, hungry = (rows[name].rows["last"].summary()["tau"] for name in ("mean", "hungry"))
+    assert hungry["mean"] == pytest.approx(mean["mean"], abs=1e-6)
 
 
 @pytest.mark.usefixtures("methods")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.errors import ConfigError
+from vastsum.scorers.batch import Batch
 from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
 from vastsum.training import Config, load_config
 from vastsum.training.loop import Member, Trainer
@@ -49,6 +52,46 @@ def test_a_population_gives_the_numbers_of_separate_training(kind: str, tvsum: D
         mine, theirs = together.network(n).state_dict(), alone.network().state_dict()
         for name in mine:
             np.testing.assert_allclose(mine[name], theirs[name], atol=1e-4, err_msg=name)
+
+
+class Narrow(VastsumMethod):
+    """Memory holds two videos at a time; while a program is recorded, torch fails in another way for want of it."""
+
+    n_failures = 0
+
+    def inputs(self, batch: Batch) -> tuple[Any, ...]:
+        if len(batch) > 2:
+            self.n_failures += 1
+            try:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            finally:
+                if self.n_failures % 2:
+                    raise RuntimeError("the recording failed")
+        return super().inputs(batch)
+
+
+def test_passes_that_memory_does_not_hold_are_made_smaller(tvsum: Dataset) -> None:
+    (member,) = members(tvsum, 1)
+    watched = list(tvsum.videos.values())[-4:]
+    expected, expected_logs = trained(QUICK, [member])
+    method = Narrow(QUICK)
+    trainer = Trainer(method, [member])
+    trainer._picks_at_once = 10_000  # as on a GPU
+    logs = [trainer.train_epoch(epoch) for epoch in range(EPOCHS)]
+    for log, expected_log in zip(logs, expected_logs, strict=True):
+        assert log[0] == pytest.approx(expected_log[0], rel=1e-4, abs=1e-4)
+    for score, expected_score in zip(trainer.importance([watched])[0], expected.importance([watched])[0], strict=True):
+        np.testing.assert_allclose(score, expected_score, atol=1e-4)
+    assert 0 < method.n_failures < 16
+
+
+def test_a_video_that_memory_does_not_hold_is_an_error(tvsum: Dataset) -> None:
+    method = Narrow(QUICK)
+    trainer = Trainer(method, members(tvsum, 4))
+    trainer._picks_at_once = 10_000
+    with pytest.raises((torch.OutOfMemoryError, RuntimeError), match=r"memory|recording"):
+        trainer.train_epoch(0)
+    assert method.n_failures < 16
 
 
 def test_an_epoch_is_chosen_once_its_time_has_come(tvsum: Dataset) -> None:

@@ -30,7 +30,7 @@ class Trainer:
     def __call__(self, attempt: Attempt[Group]) -> list[dict[str, Any]]:
         group = attempt.task
         with Judges(benchmark_of(self._plan, group)) as judges:
-            return records_of(self._plan, group, judges, lambda *_: None, self._device)
+            return list(records_of(self._plan, group, judges, lambda *_: None, self._device))
 
 
 def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, together: int | None) -> None:

@@ -87,5 +87,9 @@ def _recorded(
     return _Recorded(program, *places)
 
 
+def forget_recordings() -> None:
+    _recorded.cache_clear()
+
+
 def _sizes(tensors: Tensors) -> Sizes:
     return tuple(tuple(each.shape) for each in tensors)

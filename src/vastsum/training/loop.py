@@ -7,10 +7,10 @@ member knows of the others: all randomness is drawn from its own seed, the epoch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -23,12 +23,14 @@ from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.training.batches import Shelf, VideoTensors
+from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.types import FloatArray, IntArray
 
-GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members: more would only take memory
+GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members, or fewer where its memory is small
 
 LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
 
+Found = TypeVar("Found")
 Weights = dict[str, Tensor]
 Log = dict[str, float]
 Sums = dict[str, Tensor]
@@ -67,6 +69,7 @@ class Trainer:
         if len(members) > 1 and not method.stackable:
             raise ConfigError("population", "this method's network cannot be stacked", "train one member at a time")
         self.method, self.recipe, self.members, self.device = method, method.recipe, list(members), device
+        self._picks_at_once = None if device == "cpu" else GPU_PICKS
         self._videos: dict[int, BenchmarkVideo] = {}  # on the shelf, by identity: names may repeat over several files
         self._stock([video for member in members for video in member.videos])
         width = members[0].videos[0].features.shape[1]
@@ -110,8 +113,8 @@ class Trainer:
                 group["lr"] = learning_rate
         self.skeleton.train()
         sums: Sums = {}
-        for step in self._steps(epoch):
-            self._optimise(step, epoch, sums)
+        for rows in self._steps(epoch):
+            self._optimise(rows, epoch, sums)
         n_videos = np.array([len(member.videos) for member in self.members])
         means = {name: (values.cpu().numpy() / n_videos).tolist() for name, values in sums.items()}
         return [
@@ -125,22 +128,24 @@ class Trainer:
         self.skeleton.eval()
         rows = [[_Row(member, *given, 0.0) for given in enumerate(own)] for member, own in enumerate(videos)]
         scores: list[list[FloatArray]] = [[np.zeros(0)] * len(own) for own in videos]
+        for row, score in self._fitting(lambda: list(self._scored(rows))):
+            scores[row.member][row.number] = score
+        return scores
+
+    def _scored(self, rows: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, FloatArray]]:
         for together in self._passes(rows):
             batch = self._batch(together)
             keys = np.zeros((len(self.members), len(together) // len(self.members)), np.int32)
             scored = self.method.importance(self._forward(self.evaluated, batch, keys), batch).double().cpu().numpy()
             for row, score in zip(together, scored, strict=True):
-                scores[row.member][row.number] = score[: row.n_picks]
-        return scores
+                yield row, score[: row.n_picks]
 
-    def _optimise(self, passes: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
+    def _optimise(self, rows: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
         """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
-        gradients: dict[str, Gradients] = {}
-        for rows in passes:
-            for phase, found in self._gradients(rows, epoch, sums).items():
-                gradients[phase] = _added(gradients[phase], found) if phase in gradients else found
-        real = [row.member for rows in passes for row in rows if row.share]
-        n_real = torch.from_numpy(np.bincount(real, minlength=len(self.members))).to(self.device)
+        gradients, found = self._fitting(lambda: self._gradients(rows, epoch))
+        for name, values in found.items():
+            _add(sums, name, values)
+        n_real = torch.tensor([len(own) for own in rows], device=self.device)
         for phase, optimizer in self.optimizers.items():
             weights = optimizer.param_groups[0]["params"]
             for weight, gradient in zip(weights, gradients[phase], strict=True):
@@ -151,8 +156,17 @@ class Trainer:
             optimizer.step()
         self._update_average()
 
-    def _gradients(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
-        """Of each phase's loss for its own weights, all from one pass; every loss term is added to the sums."""
+    def _gradients(self, rows: Sequence[Sequence[_Row]], epoch: int) -> tuple[dict[str, Gradients], Sums]:
+        """Of each phase's loss for its own weights, and the sums of every loss term."""
+        gradients: dict[str, Gradients] = {}
+        sums: Sums = {}
+        for together in self._passes(rows):
+            for phase, found in self._gradients_of_pass(together, epoch, sums).items():
+                gradients[phase] = _added(gradients[phase], found) if phase in gradients else found
+        return gradients, sums
+
+    def _gradients_of_pass(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
+        """Every loss term is added to the sums."""
         rngs = [self._rng(row, epoch) for row in rows]
         keys = np.array([rng.integers(2**31) for rng in rngs], np.int32).reshape(len(self.members), -1)
         batch = self._batch(rows)
@@ -191,19 +205,15 @@ class Trainer:
         return torch.utils._pytree.tree_map(lambda tensor: tensor.flatten(0, 1), output)
 
     def _steps(self, epoch: int) -> Iterator[list[list[_Row]]]:
-        """Each step in passes of a few videos of every member."""
+        """The videos of every member in each step."""
         size = self.recipe.batch_size
         orders = [_order(member, epoch) for member in self.members]
         for first in range(0, max(map(len, orders)), size):
             numbers = [order[first : first + size].tolist() for order in orders]
-            yield list(
-                self._passes(
-                    [
-                        [_Row(n, number, self.members[n].videos[number], 1.0 / len(own)) for number in own]
-                        for n, own in enumerate(numbers)
-                    ]
-                )
-            )
+            yield [
+                [_Row(n, number, self.members[n].videos[number], 1.0 / len(own)) for number in own]
+                for n, own in enumerate(numbers)
+            ]
 
     def _passes(self, rows: Sequence[Sequence[_Row]]) -> Iterator[list[_Row]]:
         """Passes through the network, B videos of each member, one member after another. Longest go first, so that
@@ -214,10 +224,30 @@ class Trainer:
             own += [replace(own[-1], share=0.0)] * (most - len(own))
         start = 0
         while start < most:
-            on_gpu = GPU_PICKS // (len(ranked) * max(own[start].n_picks for own in ranked))
-            at_once = max(1, on_gpu if self.device != "cpu" else self.recipe.videos_at_once)
+            at_once = self.recipe.videos_at_once
+            if self._picks_at_once is not None:
+                at_once = max(1, self._picks_at_once // (len(ranked) * max(own[start].n_picks for own in ranked)))
             yield [row for own in ranked for row in own[start : start + at_once]]
             start += at_once
+
+    def _fitting(self, program: Callable[[], Found]) -> Found:
+        """What a program finds that goes pass by pass. If memory does not hold a pass it starts anew, with smaller ones
+        from then on: these change nothing but the order in which gradients are added up."""
+        while True:
+            try:
+                return program()
+            except Exception as error:
+                if not (is_want_of_memory(error) and self._halve_passes()):
+                    raise
+            free_memory()
+
+    def _halve_passes(self) -> bool:
+        """False where there is nothing to halve: a pass takes one video of each member, even of the shortest."""
+        shortest = len(self.members) * int(self._shelf.n_picks.min())
+        if self._picks_at_once is None or self._picks_at_once < 2 * shortest:
+            return False
+        self._picks_at_once //= 2
+        return True
 
     def _rng(self, row: _Row, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.members[row.member].seed, epoch, row.number])

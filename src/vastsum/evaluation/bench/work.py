@@ -18,6 +18,7 @@ from vastsum.files import write_json
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.loop import Member
+from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.population import Assignment, groups, train_together
 from vastsum.training.protocols import recipe_under
@@ -40,6 +41,10 @@ class Group:
     @property
     def name(self) -> str:
         return f"{self.tasks[0].method} on {self.benchmark}"
+
+    def halves(self) -> tuple[Group, Group]:
+        middle = len(self.tasks) // 2
+        return Group(self.benchmark, self.tasks[:middle]), Group(self.benchmark, self.tasks[middle:])
 
 
 def work(plan: Plan, report: Report, *, workers: int, device: str, together: int | None = None) -> None:
@@ -106,17 +111,34 @@ def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: s
         write_json(task.path(plan.folder), content)
 
 
-def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
-    """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results."""
+def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> Iterator[dict[str, Any]]:
+    """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results; if
+    memory does not hold the group, its halves are done one after the other."""
     started = time.perf_counter()
+    told = 0.0
+
+    def count(name: str, done: float) -> None:
+        nonlocal told
+        told += done
+        report(name, done)
+
+    results: list[dict[str, Any]] | None = None
     try:
-        results = _results(plan, group, judges, report, device)
+        results = _results(plan, group, judges, count, device)
     except Exception as error:  # whatever a method does, the bench goes on
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        results = [{"failed": reason, "traceback": traceback.format_exc()}] * len(group.tasks)
-        report(group.name, len(group.tasks))
+        if len(group.tasks) == 1 or not is_want_of_memory(error):
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            results = [{"failed": reason, "traceback": traceback.format_exc()}] * len(group.tasks)
+    if results is None:
+        report(group.name, -told)
+        free_memory()
+        for half in group.halves():
+            yield from records_of(plan, half, judges, report, device)
+        return
+    report(group.name, len(group.tasks) - told)
     seconds = (time.perf_counter() - started) / len(group.tasks)
-    return [record_of(task, result, device, seconds) for task, result in zip(group.tasks, results, strict=True)]
+    for task, result in zip(group.tasks, results, strict=True):
+        yield record_of(task, result, device, seconds)
 
 
 def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -> dict[str, Any]:
