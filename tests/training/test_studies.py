@@ -100,3 +100,22 @@ def test_firmness_is_told_against_no_stability_loss(tmp_path: Path, synthetic_fi
     for trial in others:
         assert trial["jaccard_over_none"]["mean"] == pytest.approx(trial["jaccard"] - without["jaccard"], abs=2e-4)
     assert len({trial["spread"] for trial in (without, *others)}) > 1, "the loss does something"
+
+
+def test_a_study_of_every_step_goes_on_where_it_stopped(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    output = tmp_path / "steps.json"
+    asked = [synthetic_files["summe"], "--method", "vasnet", "--max-epochs", 2, "-o", output]
+    done = run("every_step.py", *asked)
+    assert done.returncode == 0, done.stderr
+    study = json.loads(output.read_text())
+    assert len(study["trainings"]) == 5
+    for found in study["found"].values():
+        assert max(found["mean of all"], found["best epoch"]) <= found["best step"]
+    (_, *rest) = study["trainings"].items()
+    output.write_text(json.dumps(study | {"trainings": dict(rest)}))
+    again = run("every_step.py", *asked)
+    assert "1 of 1 trained" in again.stdout
+    assert json.loads(output.read_text())["found"] == study["found"]
+    other = run("every_step.py", *asked[:-1], output, "--max-epochs", 3)
+    assert other.returncode == 1
+    assert "holds another study" in other.stderr

@@ -105,16 +105,18 @@ class Trainer:
                 own.copy_(tensors[name][member])
         return network.eval()
 
-    def train_epoch(self, epoch: int) -> list[Log]:
-        """One pass over every member's videos; the mean of every loss term for each member's log."""
+    def train_epoch(self, epoch: int, after_step: Callable[[], object] = lambda: None) -> list[Log]:
+        """One pass over every member's videos; the mean of every loss term for each member's log. What is called after
+        each step may score videos."""
         learning_rate = self._learning_rate(epoch)
         for optimizer in self.optimizers.values():
             for group in optimizer.param_groups:
                 group["lr"] = learning_rate
-        self.skeleton.train()
         sums: Sums = {}
         for rows in self._steps(epoch):
+            self.skeleton.train()
             self._optimise(rows, epoch, sums)
+            after_step()
         n_videos = np.array([len(member.videos) for member in self.members])
         means = {name: (values.cpu().numpy() / n_videos).tolist() for name, values in sums.items()}
         return [
