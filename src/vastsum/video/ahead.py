@@ -30,10 +30,11 @@ class Ahead(Closing, Generic[T]):
         return self
 
     def __next__(self) -> T:
-        if self._feed.stopped.is_set():
+        if self._feed.stopped:
             raise StopIteration
-        item = self._feed.queue.get()
+        item = self._feed.made.get()
         if not isinstance(item, _End):
+            self._feed.room.put(None)
             return item
         self.close()
         if item.error is not None:
@@ -54,40 +55,30 @@ class _End:
     error: BaseException | None
 
 
-class _StoppedError(Exception):
-    """Nobody waits for items any more."""
-
-
 class _Feed(Generic[T]):
+    """Simple queues, and no other locks: Ctrl-C may come at any moment, and a lock of Python's may then stay locked."""
+
     def __init__(self, items: Generator[T], n: int) -> None:
-        self.queue: queue.Queue[T | _End] = queue.Queue(n)
-        self.stopped = threading.Event()
+        self.made: queue.SimpleQueue[T | _End] = queue.SimpleQueue()
+        self.room: queue.SimpleQueue[None] = queue.SimpleQueue()  # one for each item that may be waiting
+        self.stopped = False
         self._items = items
+        for _ in range(n):
+            self.room.put(None)
 
     def stop(self) -> None:
-        self.stopped.set()
-        with contextlib.suppress(queue.Empty):  # make room for a thread that waits to hand over
-            while True:
-                self.queue.get_nowait()
+        self.stopped = True
+        self.room.put(None)  # for a thread that waits for it, to see this
 
     def run(self) -> None:
-        with contextlib.suppress(_StoppedError):
-            end = _End(None)
-            try:
+        end = _End(None)
+        try:
+            with contextlib.closing(self._items):
                 for item in self._items:
-                    self._hand_over(item)
-            except _StoppedError:
-                raise
-            except BaseException as error:  # whatever it is, it belongs to whoever waits
-                end = _End(error)
-            finally:
-                self._items.close()
-            self._hand_over(end)
-
-    def _hand_over(self, item: T | _End) -> None:
-        while not self.stopped.is_set():
-            try:
-                return self.queue.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-        raise _StoppedError
+                    self.room.get()
+                    if self.stopped:
+                        break
+                    self.made.put(item)
+        except BaseException as error:  # whatever it is, it belongs to whoever waits
+            end = _End(error)
+        self.made.put(end)
