@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
+from vastsum.cli.ending import tidy_when_ended
 from vastsum.cli.engines import Address, Engine, GpusPerWorker
 from vastsum.cli.inputs import find_videos, is_folder
 from vastsum.cli.many import summarize_many
@@ -83,7 +82,7 @@ def summarize(
         settings = Settings(
             budget, tuple(wanted), fps, backbone, model, str(weights) if weights else None, copy, fast, device
         )
-        with _tidy_when_ended():
+        with tidy_when_ended():
             summarize_many(
                 videos,
                 str(output),
@@ -99,7 +98,7 @@ def summarize(
     found = find_videos([Path(video) for video in videos])
 
     failures: list[tuple[Path, Exception]] = []
-    with _tidy_when_ended(), measuring() as progress:
+    with tidy_when_ended() as heed, measuring() as progress:
         from vastsum.summarizer import Summarizer
 
         loading = progress.add_task("loading models", total=None)
@@ -118,7 +117,7 @@ def summarize(
                     overwrite=overwrite,
                     claimed=claimed,
                 )
-                summary, notes = _one(summarizer, video, budget, targets, copy, progress)
+                summary, notes = _one(summarizer, video, budget, targets, copy, progress, heed)
             except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
@@ -171,7 +170,13 @@ def _targets(
 
 
 def _one(
-    summarizer: Summarizer, video: Path, budget: str, targets: dict[str, Path], copy: bool, progress: Progress
+    summarizer: Summarizer,
+    video: Path,
+    budget: str,
+    targets: dict[str, Path],
+    copy: bool,
+    progress: Progress,
+    heed: Callable[[], None],
 ) -> tuple[Summary, list[str]]:
     """Summarise one video and write all its files; gives what there is to be noted, such as damage that was met.
 
@@ -182,6 +187,7 @@ def _one(
     bar = progress.add_task(f"{shown(video.name)}: opening", total=None)
 
     def report(stage: str, done: float, total: float | None) -> None:
+        heed()
         progress.update(bar, description=f"{shown(video.name)}: {stage}", completed=done, total=total)
 
     try:
@@ -233,21 +239,3 @@ def _described(video: Path, error: Exception) -> VastsumError:
         return error
     problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
     return VastsumError(video, problem, "run 'vastsum --debug summarize' on it alone and please report it")
-
-
-@contextmanager
-def _tidy_when_ended() -> Iterator[None]:
-    """Let a request to end come as an exception, so that what is half-written is removed on the way out."""
-
-    def leave(number: int, _frame: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    asked = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    ours = [number for number in asked if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores one
-    for number in ours:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
