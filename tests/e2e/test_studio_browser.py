@@ -226,6 +226,33 @@ def test_trouble_is_told_and_html_in_names_is_text(page: Any, studio: Client, tm
     page.complaints[:] = [said for said in page.complaints if "422" not in said]  # which the browser notes
 
 
+def test_a_list_that_comes_late_undoes_nothing(page: Any, studio: Client, done: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(b"not a video")
+    gone = studio.upload(tmp_path / "x")["id"]
+    page.goto(home(studio))
+    page.locator(f'[data-id="{gone}"]').wait_for()
+    held: list[tuple[Any, Any]] = []
+    page.route("**/api/v1/jobs?limit=200", lambda route: held.append((route, route.fetch())))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # upon which the list is asked for
+    while not held:
+        page.wait_for_timeout(10)
+    studio.http.delete(f"/jobs/{gone}")
+    page.locator(f'[data-id="{gone}"]').wait_for(state="detached")
+    drop(page, tmp_path / "x", "late.mp4")
+    page.get_by_role("heading", name="This did not work").wait_for(timeout=60_000)
+    with page.expect_response("**/api/v1/jobs?limit=200") as answer:
+        for route, response in held:
+            route.fulfill(response=response)
+    answer.value.finished()
+    page.get_by_role("link", name="Videos").click()
+    page.locator(f'[data-id="{done}"]').wait_for()
+    assert page.get_by_role("link", name="late.mp4").count() == 1
+    assert page.locator(f'[data-id="{gone}"]').count() == 0
+    for job in studio.jobs():
+        if job["name"] == "late.mp4":
+            studio.http.delete(f"/jobs/{job['id']}")
+
+
 def test_history_opens_a_job_and_a_running_one_can_be_cancelled(
     page: Any, studio: Client, done: str, film: Path
 ) -> None:

@@ -48,7 +48,8 @@ export function upload(file, options, follow) {
 class Live extends EventTarget {
   jobs = new Map();
   #source = null;
-  #heard = new Set(); // since the list was last asked for: what the stream says is newer than the list
+  #asked = 0; // how often the list was
+  #told = new Map(); // of which job how often it had been asked for by then: what is told later is newer than the list
 
   async open() {
     this.#listen();
@@ -71,21 +72,28 @@ class Live extends EventTarget {
   }
 
   async refresh() {
-    this.#heard.clear();
+    const asked = ++this.#asked;
     const { jobs } = await get("/jobs?limit=200");
+    const isOlder = (id) => (this.#told.get(id) ?? 0) < asked;
     const known = new Set(jobs.map((job) => job.id));
     const oldest = Math.min(...jobs.map((job) => job.number));
-    for (const job of this.jobs.values()) if (!known.has(job.id) && !(job.number < oldest)) this.drop(job.id);
-    for (const job of jobs) if (!this.#heard.has(job.id)) this.#put(job);
+    for (const { id, number } of this.jobs.values())
+      if (!known.has(id) && isOlder(id) && !(number < oldest)) this.#forget(id);
+    for (const job of jobs) if (isOlder(job.id)) this.#put(job);
   }
 
   /** A job that was just submitted; the stream may have told more of it already. */
   add(job) {
-    if (!this.jobs.has(job.id)) this.#put(job);
+    if (!this.jobs.has(job.id)) this.#hear(job);
+  }
+
+  drop(id) {
+    this.#told.set(id, this.#asked);
+    this.#forget(id);
   }
 
   #hear(job) {
-    this.#heard.add(job.id);
+    this.#told.set(job.id, this.#asked);
     this.#put(job);
   }
 
@@ -94,7 +102,7 @@ class Live extends EventTarget {
     this.dispatchEvent(new CustomEvent("job", { detail: job }));
   }
 
-  drop(id) {
+  #forget(id) {
     if (this.jobs.delete(id)) this.dispatchEvent(new CustomEvent("deleted", { detail: id }));
   }
 
