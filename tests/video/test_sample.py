@@ -155,7 +155,7 @@ def test_decoding_does_not_run_away_from_a_slow_consumer(tmp_path: Path) -> None
     with sample(path, every=1) as samples:
         next(samples)
         time.sleep(0.5)
-        assert samples._ahead._feed.queue.qsize() < 100
+        assert samples._ahead._feed.made.qsize() < 100
         assert 1 + sum(1 for _ in samples) == 400
 
 
