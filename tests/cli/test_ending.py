@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 
 import pytest
 
 from vastsum.cli.ending import tidy_when_ended
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal() -> Iterator[None]:
+    """A shell has its background jobs ignore Ctrl-C, and the tests may run in one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize(("number", "expected"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
@@ -41,3 +52,19 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_none_is_a_traceback_while_the_program_is_loaded() -> None:
+    code = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Loading:
+    def find_spec(self, name, *_):
+        if name == "vastsum.cli.app":
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Loading())
+from vastsum.cli import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (130, "")

@@ -67,9 +67,6 @@ def main() -> None:
             raise
         errors.print(f"[bold red]error:[/] {shown(_for_a_person(error))}", soft_wrap=True)
         sys.exit(1)
-    except KeyboardInterrupt:
-        errors.print("interrupted")
-        sys.exit(130)
     except Exception as error:
         if debug:
             raise

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
-import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from typing import Any
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -15,11 +17,21 @@ CONTEXT = multiprocessing.get_context("spawn")
 _news: Any = None  # in a worker: the queue that `tell` writes to
 
 
-def worker_pool(n_workers: int, start: Callable[..., None], *given: Any, news: Any = None) -> ProcessPoolExecutor:
-    """Each process begins with `start(*given)`."""
-    return ProcessPoolExecutor(
-        n_workers, mp_context=CONTEXT, initializer=_start_worker, initargs=(os.getpid(), news, start, given)
-    )
+class Workers(ProcessPoolExecutor):
+    """Each process begins with `start(*given)`. Ctrl-C, which a terminal sends to them too, is for this one to heed."""
+
+    def __init__(self, n: int, start: Callable[..., None], *given: Any, news: Any = None) -> None:
+        theirs, self._leash = CONTEXT.Pipe(duplex=False)
+        super().__init__(n, mp_context=CONTEXT, initializer=_start_worker, initargs=(theirs, news, start, given))
+
+    def submit(self, do: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        with _interrupts_ignored():  # a process that is started here ignores them from its first moment on
+            return super().submit(do, *given, **named)
+
+    def dismiss(self) -> None:
+        """End them, whatever they are at."""
+        self._leash.close()
+        self.shutdown(cancel_futures=True)
 
 
 def share_out(
@@ -32,9 +44,9 @@ def share_out(
 ) -> None:
     """Do all items, a worker one at a time; `report` is called here with whatever workers `tell`."""
     news = CONTEXT.SimpleQueue()
-    with worker_pool(n_workers, start, *given, news=news) as pool:
-        pending = {pool.submit(do, item) for item in items}
+    with Workers(n_workers, start, *given, news=news) as workers:
         try:
+            pending = {workers.submit(do, item) for item in items}
             while pending:
                 finished, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                 while not news.empty():
@@ -42,7 +54,7 @@ def share_out(
                 for future in finished:
                     future.result()
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            workers.dismiss()
             raise
 
 
@@ -51,15 +63,28 @@ def tell(*what: Any) -> None:
     _news.put(what)
 
 
-def _start_worker(parent: int, news: Any, start: Callable[..., None], given: tuple[Any, ...]) -> None:
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # no other may say what signals do
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start_worker(leash: Connection, news: Any, start: Callable[..., None], given: tuple[Any, ...]) -> None:
     global _news
     _news = news
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with, args=(leash,), daemon=True).start()
     start(*given)
 
 
-def _leave_with(parent: int) -> None:
-    """A killed command leaves its workers orphaned; they must not work on beside whoever resumes what it did."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
+def _leave_with(leash: Connection) -> None:
+    """Whoever holds the other end lets go of it or is gone: orphans must not work on beside those who resume."""
+    with suppress(EOFError, OSError):
+        leash.recv()
     os._exit(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.measure import measure
 from vastsum.evaluation.metrics import judge
-from vastsum.training.workers import worker_pool
+from vastsum.training.workers import Workers
 from vastsum.types import FloatArray, Kind, Prediction
 
 if TYPE_CHECKING:
@@ -31,16 +30,16 @@ class Judges:
         # What people said is enough to judge by; features would only be carried about.
         nothing = np.zeros((0, 0), np.float32)
         self._videos = {name: replace(video, features=nothing) for name, video in benchmark.dataset.videos.items()}
-        self._pool: ProcessPoolExecutor | None = None
+        self._pool: Workers | None = None
         if n_workers > 1:
-            self._pool = worker_pool(n_workers, _start, self.kind, self._videos)
+            self._pool = Workers(n_workers, _start, self.kind, self._videos)
 
     def __enter__(self) -> Judges:
         return self
 
     def __exit__(self, *exception: Any) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.dismiss()
 
     def judge(self, predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
         """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
