@@ -11,7 +11,7 @@ population. The four gates lie in torch's order: input, forget, new, output.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -117,20 +117,23 @@ _steps: Callable[..., tuple[Tensor, ...]] = _Steps.apply
 def _forth_to_learn(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
     """h, c and the gates of each pick, from what the input says of them (T, N, B, 4 H), the weight (N, 4 H, H), and h
     and c before."""
-    (from_input,), (weight,), (hidden, cell) = over_time, fixed, carried
-    step = _cell_in_one if from_input.is_cuda else _cell
-    to_gates = weight.mT
-    kept = []
-    for given in from_input:
-        hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
-        kept.append((hidden, cell, gates))
-    return [torch.stack(parts) for parts in zip(*kept, strict=True)], [hidden, cell]
+    kept = list(_walk(over_time, fixed, carried))
+    return [torch.stack(parts) for parts in zip(*kept, strict=True)], list(kept[-1][:2])
 
 
 def _forth(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
-    """The same without the gates."""
-    (hidden, cell, _), last = _forth_to_learn(over_time, fixed, carried)
-    return [hidden, cell], last
+    """The same without the gates, which are two thirds of it."""
+    kept = [(hidden, cell) for hidden, cell, _ in _walk(over_time, fixed, carried)]
+    return [torch.stack(parts) for parts in zip(*kept, strict=True)], list(kept[-1])
+
+
+def _walk(over_time: Tensors, fixed: Tensors, carried: Tensors) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    (from_input,), (weight,), (hidden, cell) = over_time, fixed, carried
+    step = _cell_in_one if from_input.is_cuda else _cell
+    to_gates = weight.mT
+    for given in from_input:
+        hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
+        yield hidden, cell, gates
 
 
 def _back(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors, Tensors]:
