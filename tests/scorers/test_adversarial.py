@@ -60,6 +60,18 @@ def test_every_parameter_is_trained_in_some_phase(method: LearnedMethod, tvsum: 
     assert still <= {"decoder.recurrent.layers.0.from_input"}, "the decoder is fed nothing; all else learns"
 
 
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+def test_a_discriminator_learns_ten_times_slower(method: LearnedMethod, tvsum: Dataset) -> None:
+    """As both papers have it. The first step that Adam takes is the learning rate, wherever there is a gradient."""
+    videos = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))[:1]
+    trainer = Trainer(method, [Member(tuple(videos), seed=0)])
+    before = {name: weight.detach().clone() for name, weight in trainer.weights.items()}
+    trainer.train_epoch(0)
+    for part, rate in {"decoder.": 1e-4, "discriminator.": 1e-5}.items():
+        moved = [weight.detach() - before[name] for name, weight in trainer.weights.items() if name.startswith(part)]
+        assert float(max(step.abs().max() for step in moved)) == pytest.approx(rate, rel=0.01)
+
+
 def test_all_parts_learn_from_one_pass(monkeypatch: pytest.MonkeyPatch, tvsum: Dataset) -> None:
     passes = []
     forward = SumGanNetwork.forward

@@ -13,7 +13,7 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
 from vastsum.training import Config, load_config
-from vastsum.training.loop import Member, Trainer
+from vastsum.training.loop import Member, Trainer, _order
 from vastsum.training.population import Assignment, train_together
 from vastsum.training.vastsum import VastsumMethod
 
@@ -114,6 +114,19 @@ def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset,
     assert name in summe.videos
     both, _ = trained(QUICK, [Member((tvsum.videos[name], summe.videos[name]), 0)])
     assert [video.kind for video in both._shelf.videos] == ["tvsum", "summe"]
+
+
+def test_videos_of_a_step_may_be_of_like_length(tvsum: Dataset) -> None:
+    member = Member(tuple(tvsum.videos.values()), seed=0)
+    lengths = np.array([len(video.segments.picks) for video in member.videos])
+    steps_seen = set()
+    for epoch in range(8):
+        order = _order(member, epoch, together=5)
+        assert sorted(order) == list(range(10)), "every video has its turn"
+        short, long = sorted((lengths[order[:5]], lengths[order[5:]]), key=max)
+        assert max(short) <= min(long)
+        steps_seen.add(order[0] in np.argsort(lengths, kind="stable")[:5])
+    assert steps_seen == {True, False}, "long ones and short ones take turns to be first"
 
 
 def test_members_who_take_different_numbers_of_steps_are_refused(tvsum: Dataset) -> None:

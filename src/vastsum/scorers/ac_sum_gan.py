@@ -8,9 +8,9 @@ It sees no annotation. A video is 60 fragments; the actor chooses 9 times, knowi
 which are taken, and a critic learns what to expect. Chosen fragments are scored up, the others down. As the authors do
 it, the selector learns from the length of the summary alone. In evaluation the likeliest fragment not yet taken is
 chosen, where the authors draw: a prediction should not depend on chance. Further departures: the decoder is fed
-nothing; all parts learn from one pass, where the authors run the video anew for each, and at one rate, where their
-discriminator learns ten times slower; and the share of the video to select is their default, not tuned for each split.
-Videos of fewer than 60 picks have empty fragments, which cannot be chosen.
+nothing; all parts learn from one pass, where the authors run the video anew for each; and the share of the video to
+select is their default, not tuned for each split. Videos of fewer than 60 picks have empty fragments, which cannot be
+chosen.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class AcSumGan(LearnedMethod):
         "actor": ("actor.", "selector.", "compress."),
         "critic": ("critic.",),
     }
+    slowed = {"discriminator": 0.1}  # noqa: RUF012
     LENGTH = 0.5  # the mean score to aim for
     DISCOUNT = 0.99
     CURIOSITY = 0.1  # the weight of the actor's mean entropy

@@ -34,13 +34,16 @@ class LearnedMethod(ABC):
     many trainings run as one program.
 
     `phases` are the losses of a step, with the prefixes of the parameters each of them trains: one that trains
-    everything, unless networks play against each other. All are taken from one pass through the network.
+    everything, unless networks play against each other. All are taken from one pass through the network. `slowed` are
+    those that learn slower than the recipe says, and how much of its rate they have.
     """
 
     recipe: Recipe
     stackable: bool = True
     cpu_stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
+    like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
     phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
+    slowed: Mapping[str, float] = {}
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

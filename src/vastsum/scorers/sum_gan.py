@@ -6,9 +6,8 @@ It sees no annotation. Each pass serves three losses: selector and encoder make 
 discriminator's eyes), the code normal and the summary short; the decoder makes it close and believed; the discriminator
 tells originals from what was made of the summary and of picks weighed at random. Departures: features are halved in
 width by a linear layer and all LSTMs have that width (the paper's have up to 2048); the decoder is fed nothing; encoder
-and decoder are not trained beforehand; all parts learn at one rate, where the paper's discriminator learns ten times
-slower; a step takes eight videos. Number of epochs, rates and the details of the losses were not checked against the
-paper's text.
+and decoder are not trained beforehand; a step takes eight videos, of like length. Number of epochs, rates and the
+details of the losses were not checked against the paper's text.
 """
 
 from __future__ import annotations
@@ -65,6 +64,8 @@ class SumGan(LearnedMethod):
         "decoder": ("decoder.",),
         "discriminator": ("discriminator.",),
     }
+    slowed = {"discriminator": 0.1}  # noqa: RUF012
+    like_lengths = True
     LENGTH = 0.3  # the share of the video to select
 
     def build(self, feature_width: int) -> nn.Module:

@@ -109,9 +109,9 @@ class Trainer:
         """One pass over every member's videos; the mean of every loss term for each member's log. What is called after
         each step may score videos."""
         learning_rate = self._learning_rate(epoch)
-        for optimizer in self.optimizers.values():
+        for phase, optimizer in self.optimizers.items():
             for group in optimizer.param_groups:
-                group["lr"] = learning_rate
+                group["lr"] = learning_rate * self.method.slowed.get(phase, 1.0)
         sums: Sums = {}
         for rows in self._steps(epoch):
             self.skeleton.train()
@@ -209,7 +209,7 @@ class Trainer:
     def _steps(self, epoch: int) -> Iterator[list[list[_Row]]]:
         """The videos of every member in each step."""
         size = self.recipe.batch_size
-        orders = [_order(member, epoch) for member in self.members]
+        orders = [_order(member, epoch, size if self.method.like_lengths else 1) for member in self.members]
         for first in range(0, max(map(len, orders)), size):
             numbers = [order[first : first + size].tolist() for order in orders]
             yield [
@@ -307,15 +307,19 @@ class Trainer:
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
-def _order(member: Member, epoch: int) -> IntArray:
+def _order(member: Member, epoch: int, together: int = 1) -> IntArray:
     """The order of a member's videos in an epoch. Ranks of length are shuffled alike for all members, so that they meet
-    videos of like length in a step and little is padded; neighbours in rank change places by the member's own seed."""
+    videos of like length in a step and little is padded; neighbours in rank change places by the member's own seed. A
+    number of neighbours may stay together, for a step to take; the longest, if they are fewer, come last."""
     n_videos = len(member.videos)
     by_length = np.argsort([len(video.segments.picks) for video in member.videos], kind="stable")
     own = np.random.default_rng([member.seed, epoch])
     for first in range(0, n_videos, LIKE_LENGTHS):
         own.shuffle(by_length[first : first + LIKE_LENGTHS])
-    return by_length[np.random.default_rng([epoch, n_videos]).permutation(n_videos)]
+    n_whole = n_videos // together
+    shuffled = np.random.default_rng([epoch, n_videos]).permutation(n_whole)
+    whole, rest = np.split(by_length, [n_whole * together])
+    return np.concatenate([whole.reshape(n_whole, together)[shuffled].ravel(), rest])
 
 
 def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Module:
