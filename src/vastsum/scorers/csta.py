@@ -42,6 +42,7 @@ class Csta(LearnedMethod):
         schedule="constant",
     )
     stackable = False
+    replayable = True
 
     def __init__(self, weights: Path | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.training.batches import Shelf, VideoTensors
 from vastsum.training.memory import free_memory, is_want_of_memory
+from vastsum.training.replaying import Program, Replays
 from vastsum.types import FloatArray, IntArray
 
 GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members, or fewer where its memory is small
@@ -81,6 +83,8 @@ class Trainer:
         self.average = {name: weight.detach().clone() for name, weight in averaged.items()}
         self._n_averaged = 0
         self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
+        one_at_a_time = len(members) == self.recipe.batch_size == 1
+        self._replays = Replays() if method.replayable and one_at_a_time and device != "cpu" else None
 
     @staticmethod
     def n_steps(method: LearnedMethod, member: Member) -> int:
@@ -136,11 +140,14 @@ class Trainer:
 
     def _scored(self, rows: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, FloatArray]]:
         for together in self._passes(rows):
-            batch = self._batch(together)
-            keys = np.zeros((len(self.members), len(together) // len(self.members)), np.int32)
-            scored = self.method.importance(self._forward(self.evaluated, batch, keys), batch).double().cpu().numpy()
+            noise = self._drawn(np.zeros(len(together), np.int32))
+            scored = self._run("score", together, partial(self._to_score, together), noise).double().cpu().numpy()
             for row, score in zip(together, scored, strict=True):
                 yield row, score[: row.n_picks]
+
+    def _to_score(self, rows: Sequence[_Row]) -> Program:
+        batch = self._batch(rows)
+        return lambda noise: self.method.importance(self._forward(self.evaluated, batch, noise), batch)
 
     def _optimise(self, rows: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
         """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
@@ -170,30 +177,53 @@ class Trainer:
     def _gradients_of_pass(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
         """Every loss term is added to the sums."""
         rngs = [self._rng(row, epoch) for row in rows]
-        keys = np.array([rng.integers(2**31) for rng in rngs], np.int32).reshape(len(self.members), -1)
+        noise = self._drawn(np.array([rng.integers(2**31) for rng in rngs], np.int32))
+        found = self._run("learn", rows, partial(self._to_learn, rows, Moment(epoch, rngs)), noise)
+        for terms, _ in found.values():
+            for name, values in terms.items():
+                _add(sums, name, values)
+        return {phase: gradients for phase, (_, gradients) in found.items()}
+
+    def _to_learn(self, rows: Sequence[_Row], moment: Moment) -> Program:
+        """What finds, for each phase, the sums (K,) of its loss terms and the gradients of its weights."""
         batch = self._batch(rows)
-        output = self._forward(self.weights, batch, keys)
         shares = torch.tensor([row.share for row in rows], device=self.device)
         real = (shares > 0).to(torch.float64)
-        gradients: dict[str, Gradients] = {}
-        for phase, optimizer in self.optimizers.items():
-            terms = self.method.losses(output, batch, Moment(epoch, rngs, phase))
-            # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
-            loss, weights = (terms["total"] * shares).sum(), optimizer.param_groups[0]["params"]
-            more = len(gradients) + 1 < len(self.optimizers)
-            gradients[phase] = torch.autograd.grad(loss, weights, retain_graph=more, allow_unused=True)
-            for name, values in terms.items():
-                _add(sums, name, (values.detach() * real).view(len(self.members), -1).sum(dim=1))
-        return gradients
 
-    def _forward(self, weights: Weights, batch: Batch, keys: np.ndarray) -> Any:
+        def learned(noise: Mapping[str, Tensor]) -> dict[str, tuple[Sums, Gradients]]:
+            output = self._forward(self.weights, batch, noise)
+            found: dict[str, tuple[Sums, Gradients]] = {}
+            for phase, optimizer in self.optimizers.items():
+                terms = self.method.losses(output, batch, replace(moment, phase=phase))
+                # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
+                loss, weights = (terms["total"] * shares).sum(), optimizer.param_groups[0]["params"]
+                more = len(found) + 1 < len(self.optimizers)
+                gradients = torch.autograd.grad(loss, weights, retain_graph=more, allow_unused=True)
+                each = {name: (values.detach() * real).view(len(self.members), -1) for name, values in terms.items()}
+                found[phase] = {name: values.sum(dim=1) for name, values in each.items()}, gradients
+            return found
+
+        return learned
+
+    def _run(
+        self, what: str, rows: Sequence[_Row], prepared: Callable[[], Program], noise: Mapping[str, Tensor]
+    ) -> Any:
+        """What a program finds that is prepared for these rows; where it can be replayed, it is prepared but twice."""
+        if self._replays is None:
+            return prepared()(noise)
+        name = (what, *((id(row.video), row.share) for row in rows))
+        return self._replays.run(name, prepared, noise)
+
+    def _drawn(self, keys: np.ndarray) -> Mapping[str, Tensor]:
+        """The keys of each layer's noise, from those of the videos, B of each member."""
+        own = torch.from_numpy(keys.reshape(len(self.members), -1)).to(self.device)
+        return layer_keys(self._noise, own)
+
+    def _forward(self, weights: Weights, batch: Batch, noise: Mapping[str, Tensor]) -> Any:
         """The network's output for a batch that holds B videos of each member, one member after another."""
         n_members = len(self.members)
         inputs = self.method.inputs(batch)
-        buffers = {
-            **self.buffers,
-            **layer_keys(self._noise, torch.from_numpy(keys).to(self.device)),
-        }
+        buffers = {**self.buffers, **noise}
         if n_members == 1:
             alone = {name: tensor.squeeze(0) for name, tensor in (weights | buffers).items()}
             return functional_call(self.skeleton, alone, inputs)
@@ -233,18 +263,23 @@ class Trainer:
             start += at_once
 
     def _fitting(self, program: Callable[[], Found]) -> Found:
-        """What a program finds that goes pass by pass. If memory does not hold a pass it starts anew, with smaller ones
-        from then on: these change nothing but the order in which gradients are added up."""
+        """What a program finds that goes pass by pass. If memory does not hold a pass it starts anew, and asks for less
+        from then on."""
         while True:
             try:
                 return program()
             except Exception as error:
-                if not (is_want_of_memory(error) and self._halve_passes()):
+                if not (is_want_of_memory(error) and self._ask_for_less()):
                     raise
             free_memory()
 
-    def _halve_passes(self) -> bool:
-        """False where there is nothing to halve: a pass takes one video of each member, even of the shortest."""
+    def _ask_for_less(self) -> bool:
+        """Nothing is recorded any more; then passes are halved, which changes nothing but the order in which gradients
+        are added up. False where there is nothing to halve: a pass takes one video of each member, even of the
+        shortest."""
+        if self._replays is not None:
+            self._replays = None
+            return True
         shortest = len(self.members) * int(self._shelf.n_picks.min())
         if self._picks_at_once is None or self._picks_at_once < 2 * shortest:
             return False
@@ -334,6 +369,8 @@ def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Modu
 @torch.no_grad()
 def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
     """Clip the norm of each member's gradient (K, …); the norms before."""
+    if len(weights[0]) == 1:  # torch's own is a few kernels for all weights
+        return nn.utils.clip_grad_norm_(weights, limit).view(1)
     gradients = [weight.grad for weight in weights if weight.grad is not None]
     each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients]
     norms = torch.linalg.vector_norm(torch.stack(each), dim=0)  # (K,)
@@ -343,7 +380,7 @@ def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
 
 
 def _add(sums: Sums, name: str, values: Tensor) -> None:
-    sums[name] = sums[name] + values if name in sums else values
+    sums[name] = sums[name] + values if name in sums else values.clone()
 
 
 def _added(a: Gradients, b: Gradients) -> Gradients:

@@ -62,6 +62,7 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
             with Judges(benchmark, workers if device != "cpu" else 1) as judges:
                 for group in own:
                     do_group(plan, group, judges, report, device)
+                    free_memory()  # recordings hold the trainer that holds them
 
 
 def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Group]:
