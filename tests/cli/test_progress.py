@@ -50,3 +50,15 @@ def test_time_left_is_known_where_steps_take_minutes() -> None:
             bars.update(bar, completed=n)
         (task,) = bars.tasks
         assert task.time_remaining == 7 * 90
+
+
+@pytest.mark.parametrize(("seconds_left", "shown"), [(3725.4, "1:02:05"), (None, "-:--:--")])
+def test_time_left_may_be_reckoned_elsewhere(
+    written: io.StringIO, monkeypatch: pytest.MonkeyPatch, seconds_left: float | None, shown: str
+) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+    with counting() as bars:
+        bar = bars.add_task("training", total=10, seconds_left=None)
+        bars.update(bar, completed=3, seconds_left=seconds_left)
+        assert ("1:02:05 left" in written.getvalue()) == (seconds_left is not None)
+    assert shown in written.getvalue().splitlines()[-1]

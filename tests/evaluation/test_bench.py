@@ -23,6 +23,7 @@ from vastsum.errors import ConfigError, OutputError
 from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.choosing import chance
 from vastsum.evaluation.bench.curves import curves
+from vastsum.evaluation.bench.pace import Pace
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
@@ -105,6 +106,26 @@ def methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METHODS, "hungry", Entry("Hungry", lambda _: Hungry()))
     monkeypatch.setitem(METHODS, "insatiable", Entry("Insatiable", lambda _: Insatiable()))
     monkeypatch.setitem(METHODS, "absent", Entry("Absent", missing="needs what no file has"))
+
+
+def test_time_left_is_reckoned_by_each_method_s_own_pace(tmp_path: Path, tvsum: Dataset) -> None:
+    """Closed forms are done at once, and one method may take a hundred times as long as another."""
+    now = 0.0
+    plan = plan_of(tmp_path, tvsum, methods=("ridge", "vasnet", "csta"))  # ten trainings each: five splits, two parts
+    pace = Pace(plan, lambda: now)
+    for _ in range(10):
+        pace.count("ridge on tvsum", 1)
+    assert pace.seconds_left is None, "nothing is known of those that are trained"
+    now += 20
+    pace.count("vasnet on tvsum", 2)
+    assert pace.seconds_left == pytest.approx(8 * 10 + 10 * 10)
+    now += 80
+    pace.count("vasnet on tvsum", 8)
+    now += 100
+    pace.count("csta on tvsum", 0.1)
+    assert pace.seconds_left == pytest.approx(9.9 * 1000)
+    pace.count("csta on tvsum", -0.1)  # a group that memory did not hold begins anew
+    assert pace.seconds_left == pytest.approx(10 * 10)
 
 
 @pytest.mark.usefixtures("methods")

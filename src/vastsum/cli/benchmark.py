@@ -53,6 +53,7 @@ def benchmark(
         import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
+    from vastsum.evaluation.bench.pace import Pace
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.tables import COST_NOTE, write_tables
     from vastsum.evaluation.bench.work import work
@@ -72,11 +73,13 @@ def benchmark(
     )
     open_plan(plan, resume=resume)
     waiting = sum(not plan.is_done(task) for task in plan.all_tasks())
+    pace = Pace(plan)
     with counting() as progress:
-        bar = progress.add_task("training", total=waiting)
+        bar = progress.add_task("training", total=waiting, seconds_left=None)
 
         def report(name: str, done: float) -> None:
-            progress.update(bar, advance=done, description=name)
+            pace.count(name, done)
+            progress.update(bar, advance=done, description=name, seconds_left=pace.seconds_left)
 
         if engine is Engine.ray:
             work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=together)

@@ -16,6 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
 from vastsum.cli.console import errors
 
@@ -36,6 +37,16 @@ class Bars(Progress):
             self.console.print(" · ".join(map(_line, self.tasks)), soft_wrap=True)
 
 
+class TimeLeft(TimeRemainingColumn):
+    """As reckoned by whoever updates the task with `seconds_left`, or from its pace so far."""
+
+    def render(self, task: Task) -> Text:
+        if "seconds_left" not in task.fields or task.finished:
+            return super().render(task)
+        left = task.fields["seconds_left"]
+        return Text("-:--:--" if left is None else _clock(left), style="progress.remaining")
+
+
 def counting(*, transient: bool = False) -> Bars:
     """What is being done, how much of how much, since when, and how long it will take."""
     return Bars(
@@ -43,7 +54,7 @@ def counting(*, transient: bool = False) -> Bars:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        TimeLeft(),
         speed_estimate_period=600,  # an epoch of a large network takes more than a minute on CPU
         transient=transient,
     )
@@ -59,7 +70,8 @@ def measuring() -> Bars:
 def _line(task: Task) -> str:
     so_far = f" {task.completed:.0f}/{task.total:.0f}" if task.total else ""
     elapsed = f", {_clock(task.elapsed)}" if task.elapsed else ""
-    left = f", {_clock(task.time_remaining)} left" if task.time_remaining else ""
+    seconds_left = task.fields.get("seconds_left", task.time_remaining)
+    left = f", {_clock(seconds_left)} left" if seconds_left else ""
     return f"{task.description}{so_far}{elapsed}{left}"
 
 

@@ -38,6 +38,11 @@ class Task:
     seed: int
 
     @property
+    def what(self) -> str:
+        """Which method on which file: what progress is told of."""
+        return f"{self.method} on {self.data}"
+
+    @property
     def chosen_by(self) -> Protocol:
         """The protocol that chooses its epoch; `last` needs none."""
         return "tvt" if self.regime == "tvt" else "5fcv"

@@ -40,7 +40,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        return f"{self.tasks[0].method} on {self.benchmark}"
+        return self.tasks[0].what
 
     def halves(self) -> tuple[Group, Group]:
         middle = len(self.tasks) // 2
