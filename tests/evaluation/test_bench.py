@@ -385,6 +385,42 @@ def test_a_killed_bench_goes_on_where_it_was(tmp_path: Path, synthetic_files: di
     assert all("failed" not in json.loads(path.read_text()) for path in runs.glob("*.json"))
 
 
+@pytest.mark.usefixtures("methods")
+def test_a_training_that_was_killed_goes_on_where_it_was(
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    told: list[float] = []
+
+    def dies(_: str, done: float) -> None:
+        told.append(done)
+        if len(told) == 2:
+            raise Killed
+
+    monkeypatch.setattr("vastsum.training.bookmarks.EVERY_S", 0.0)
+    whole, resumed = (
+        plan_of(tmp_path / name, tvsum, methods=("mean",), protocols=("5fcv", "last"), n_seeds=1, max_epochs=3)
+        for name in ("whole", "resumed")
+    )
+    for plan in (whole, resumed):
+        open_plan(plan, resume=False)
+    work(whole, lambda *_: None, workers=1, device="cpu", together=5)
+    with pytest.raises(Killed):
+        work(resumed, dies, workers=1, device="cpu", together=5)
+    assert len(list(resumed.folder.rglob("*.safetensors"))) == 1
+    shares: list[float] = []
+    work(resumed, lambda _, done: shares.append(done), workers=1, device="cpu", together=5)
+    assert shares[:-1] == pytest.approx([5 / 2] * 2), "after the first of three: the second was not written down"
+    for task in whole.all_tasks():
+        expected, found = whole.result(task), resumed.result(task)
+        assert expected is not None
+        assert found is not None
+        assert found | {"seconds": 0} == expected | {"seconds": 0}
+    assert not (resumed.folder / "bookmarks").exists()
+
+
 def test_the_example_in_the_docs_is_a_method_that_works(
     tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +13,18 @@ import torch
 
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.errors import ConfigError
+from vastsum.evaluation.metrics import judge
 from vastsum.scorers.batch import Batch
+from vastsum.scorers.csta import Csta
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
+from vastsum.scorers.sum_gan import SumGan
 from vastsum.training import Config, load_config
+from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member, Trainer, _order
-from vastsum.training.population import Assignment, train_together
+from vastsum.training.population import Assignment, Trained, train_together
 from vastsum.training.vastsum import VastsumMethod
+from vastsum.types import FloatArray
 
 QUICK = load_config(None, ["network.width=16", "network.heads=2", "network.layers=1", "network.head_width=16",
                            "network.positions=64", "training.batch_size=3", "loss.rank_pairs=64",
@@ -107,6 +116,46 @@ def test_an_epoch_is_chosen_once_its_time_has_come(tvsum: Dataset) -> None:
     assert outcome.chosen_epoch == EPOCHS // 2 + 1
     first, last = (scorer.predict(watched.features, watched.segments) for scorer in (outcome.best, outcome.last))
     assert not np.array_equal(first.mean, last.mean)
+
+
+def judged(predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> list[tuple[float, float]]:
+    return [judge(scores, video, video.kind) for scores, video in predicted]
+
+
+@pytest.mark.parametrize(
+    "method", [VastsumMethod(QUICK), SumGan(), Csta(thinner=16)], ids=lambda method: type(method).__name__
+)
+def test_what_is_resumed_is_what_it_would_have_been(
+    method: LearnedMethod, tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Averaged weights, several optimisers and statistics of batches are part of where a training is."""
+    monkeypatch.setattr("vastsum.training.bookmarks.EVERY_S", 0.0)
+    method.recipe = replace(method.recipe, epochs=3)
+    short = sorted(tvsum.videos.values(), key=lambda video: len(video.segments.picks))[:3]
+    assignment = Assignment(Member(tuple(short[:2]), seed=1), tuple(short[2:]))
+
+    def outcome(report: Callable[[float], None]) -> Trained:
+        bookmark = Bookmark(tmp_path / "bookmark", {"seed": 1})
+        return train_together(method, "tvsum", [assignment], judged, report, bookmark=bookmark)[0]
+
+    whole = outcome(lambda _: None)
+    (tmp_path / "bookmark").unlink()
+    shares: list[float] = []
+
+    def killed_in_the_second(share: float) -> None:
+        shares.append(share)
+        if len(shares) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        outcome(killed_in_the_second)
+    resumed = outcome(shares.append)
+    assert shares == pytest.approx([1 / 3, 1 / 3, 1 / 2, 1 / 2])
+    assert resumed.watched_tau == whole.watched_tau
+    for one, other in ((resumed.best, whole.best), (resumed.last, whole.last)):
+        video = short[2]
+        found, expected = (scorer.predict(video.features, video.segments) for scorer in (one, other))
+        np.testing.assert_array_equal(found.mean, expected.mean)
 
 
 def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset, summe: Dataset) -> None:

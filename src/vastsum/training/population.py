@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from vastsum.data import BenchmarkVideo
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
+from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member, Trainer, Weights
 from vastsum.types import FloatArray, Kind
 
@@ -53,55 +55,95 @@ def train_together(
     kind: Kind,
     assignments: Sequence[Assignment],
     judge: Judge,
-    report: Callable[[int], None] = lambda _: None,
+    report: Callable[[float], None] = lambda _: None,
     device: str = "cpu",
+    bookmark: Bookmark | None = None,
 ) -> list[Trained]:
-    """`report` is told after every epoch how many are done."""
+    """`report` is told after every epoch what share of all that were to be done it was: those that a bookmark says are
+    done are not done again."""
     trainer = Trainer(method, [assignment.member for assignment in assignments], device)
-    best = trainer.snapshot()
-    highest = np.full(len(assignments), -np.inf)
-    chosen = np.zeros(len(assignments), int)
-    taus: list[FloatArray] = []
-    for epoch, (weights, tau) in enumerate(_judged_epochs(trainer, assignments, judge, report)):
-        better = (tau > highest) & method.recipe.may_choose(epoch + 1)
-        highest, chosen = np.where(better, tau, highest), np.where(better, epoch + 1, chosen)
-        _keep(best, weights, better)
-        taus.append(tau)
+    choice = _Choice(trainer)
+    found = None if bookmark is None else bookmark.read()
+    if found is not None:
+        trainer.load_state(found[0])
+        choice.load_state(*found)
+    _train(trainer, choice, assignments, judge, report, bookmark)
     n_parameters = sum(weight[0].numel() for weight in trainer.weights.values())
     return [
         Trained(
-            best=method.scorer(trainer.network(n, best), kind),
+            best=method.scorer(trainer.network(n, choice.best), kind),
             last=method.scorer(trainer.network(n), kind),
-            chosen_epoch=int(chosen[n]),
-            watched_tau=[float(tau[n]) for tau in taus],
+            chosen_epoch=int(choice.chosen[n]),
+            watched_tau=[float(tau[n]) for tau in choice.taus],
             n_parameters=n_parameters,
         )
         for n in range(len(assignments))
     ]
 
 
-def _judged_epochs(
-    trainer: Trainer, assignments: Sequence[Assignment], judge: Judge, report: Callable[[int], None]
-) -> Iterator[tuple[Weights, FloatArray]]:
-    """Every epoch's weights (K, …) and the mean τ (K,) of each member on its watched videos. While an epoch is judged,
-    the next one trains."""
+class _Choice:
+    """The best epoch of each member so far, by its τ on the watched videos."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._recipe = trainer.recipe
+        self.best = trainer.snapshot()
+        self.highest = np.full(len(trainer.members), -np.inf)
+        self.chosen = np.zeros(len(trainer.members), int)
+        self.taus: list[FloatArray] = []
+
+    def add(self, weights: Weights, tau: FloatArray) -> None:
+        """The next epoch's weights (K, …) and τ (K,)."""
+        _keep(self.best, weights, self._better(tau))
+
+    def _better(self, tau: FloatArray) -> np.ndarray:
+        self.taus.append(tau)
+        epoch = len(self.taus)
+        better = (tau > self.highest) & self._recipe.may_choose(epoch)
+        self.highest, self.chosen = np.where(better, tau, self.highest), np.where(better, epoch, self.chosen)
+        return better
+
+    def state(self) -> dict[str, Tensor]:
+        return {f"best.{name}": tensor for name, tensor in self.best.items()}
+
+    @torch.no_grad()
+    def load_state(self, tensors: Mapping[str, Tensor], taus: Sequence[Sequence[float]]) -> None:
+        for name, own in self.best.items():
+            own.copy_(tensors[f"best.{name}"])
+        for tau in taus:
+            self._better(np.array(tau))
+
+
+def _train(
+    trainer: Trainer,
+    choice: _Choice,
+    assignments: Sequence[Assignment],
+    judge: Judge,
+    report: Callable[[float], None],
+    bookmark: Bookmark | None,
+) -> None:
+    """All epochs that the choice has not seen. While one is judged, the next one trains."""
     watched = [assignment.watched for assignment in assignments]
     owners = np.repeat(np.arange(len(watched)), [len(videos) for videos in watched])
     judged: tuple[Weights, Iterable[tuple[float, float]]] | None = None
 
-    def finished(weights: Weights, measured: Iterable[tuple[float, float]]) -> tuple[Weights, FloatArray]:
-        return weights, np.bincount(owners, [tau for tau, _ in measured]) / np.bincount(owners)
-
-    for epoch in range(trainer.recipe.epochs):
-        trainer.train_epoch(epoch)
+    def finish() -> None:
         if judged is not None:
-            yield finished(*judged)
+            weights, measured = judged
+            choice.add(weights, np.bincount(owners, [tau for tau, _ in measured]) / np.bincount(owners))
+
+    epochs = range(len(choice.taus), trainer.recipe.epochs)
+    for epoch in epochs:
+        trainer.train_epoch(epoch)
+        finish()
         scores = trainer.importance(watched)
         pairs = [pair for own, videos in zip(scores, watched, strict=True) for pair in zip(own, videos, strict=True)]
         judged = trainer.snapshot(), judge(pairs)
-        report(epoch + 1)
-    if judged is not None:
-        yield finished(*judged)
+        report(1 / len(epochs))
+        if bookmark is not None and bookmark.is_due:
+            finish()
+            judged = None
+            bookmark.write(trainer.state() | choice.state(), [tau.tolist() for tau in choice.taus])
+    finish()
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@ DIR/bench.json                                 what was asked for
 DIR/runs/tvsum.googlenet/vasnet/whole.split0.seed0.json   one training: what it scored on every test video
 DIR/runs/tvsum.googlenet/vasnet/tvt.split0.seed0.json     the same with a validation part held out
 DIR/tables/…                                   made of these
+DIR/bookmarks/…                                where long trainings are; gone when all is done
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ Regime = Literal["whole", "tvt"]
 part."""
 
 
+BOOKMARKS = "bookmarks"
+
+
 @dataclass(frozen=True)
 class Task:
     """One training of one method on one file."""
@@ -48,7 +52,15 @@ class Task:
         return "tvt" if self.regime == "tvt" else "5fcv"
 
     def path(self, folder: Path) -> Path:
-        return folder / "runs" / self.data / self.method / f"{self.regime}.split{self.split}.seed{self.seed}.json"
+        return folder / "runs" / self.data / self.method / f"{self._name}.json"
+
+    def bookmark(self, folder: Path) -> Path:
+        """Of the group that this is the first of."""
+        return folder / BOOKMARKS / self.data / self.method / f"{self._name}.safetensors"
+
+    @property
+    def _name(self) -> str:
+        return f"{self.regime}.split{self.split}.seed{self.seed}"
 
 
 @dataclass(frozen=True, eq=False)

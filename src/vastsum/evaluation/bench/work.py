@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +14,11 @@ import torch
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.bench.judges import Judges
-from vastsum.evaluation.bench.plan import Benchmark, Plan, Task
+from vastsum.evaluation.bench.plan import BOOKMARKS, Benchmark, Plan, Task
 from vastsum.files import write_json
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
+from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member
 from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.methods import Entry, entry_of
@@ -53,7 +55,12 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
     waiting = list(waiting_groups(plan, device, together))
     if device == "cpu" and workers > 1 and len(waiting) > 1:
         share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, plan)
-        return
+    else:
+        _work_alone(plan, waiting, report, workers, device)
+    shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
+
+
+def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: int, device: str) -> None:
     if device != "cpu":
         torch.set_float32_matmul_precision("high")  # TF32: large matrices in about half the time
     for benchmark in plan.benchmarks:
@@ -108,13 +115,18 @@ def _work(group: Group) -> None:
 
 def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
     """Train and score a group, and write down what came of it."""
-    for task, content in zip(group.tasks, records_of(plan, group, judges, report, device), strict=True):
+    records = records_of(plan, group, judges, report, device, resumable=True)
+    for task, content in zip(group.tasks, records, strict=True):
         write_json(task.path(plan.folder), content)
+    group.tasks[0].bookmark(plan.folder).unlink(missing_ok=True)
 
 
-def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> Iterator[dict[str, Any]]:
+def records_of(
+    plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool = False
+) -> Iterator[dict[str, Any]]:
     """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results; if
-    memory does not hold the group, its halves are done one after the other."""
+    memory does not hold the group, its halves are done one after the other. Where the plan's folder is at hand, a long
+    training that is killed can be resumed."""
     started = time.perf_counter()
     told = 0.0
 
@@ -125,7 +137,7 @@ def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device:
 
     results: list[dict[str, Any]] | None = None
     try:
-        results = _results(plan, group, judges, count, device)
+        results = _results(plan, group, judges, count, device, resumable=resumable)
     except Exception as error:  # whatever a method does, the bench goes on
         if len(group.tasks) == 1 or not is_want_of_memory(error):
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -134,7 +146,7 @@ def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device:
         report(group.name, -told)
         free_memory()
         for half in group.halves():
-            yield from records_of(plan, half, judges, report, device)
+            yield from records_of(plan, half, judges, report, device, resumable=resumable)
         return
     report(group.name, len(group.tasks) - told)
     seconds = (time.perf_counter() - started) / len(group.tasks)
@@ -146,7 +158,9 @@ def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -
     return {"format": 1, "vastsum": __version__, **asdict(task), "device": device, "seconds": seconds} | result
 
 
-def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
+def _results(
+    plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool
+) -> list[dict[str, Any]]:
     entry, benchmark = entry_of(group.tasks[0].method), benchmark_of(plan, group)
     if entry.fit is not None:
         fitted = [_fitted(entry, benchmark, task, judges) for task in group.tasks]
@@ -155,11 +169,13 @@ def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: s
     method = _learned(plan, entry, benchmark)
     method.recipe = recipe_under(group.tasks[0].chosen_by, method.recipe)
 
-    def epoch_done(_: int) -> None:
-        report(group.name, len(group.tasks) / method.recipe.epochs)
+    def epoch_done(share: float) -> None:
+        report(group.name, share * len(group.tasks))
 
     assignments = [_assignment(benchmark, task) for task in group.tasks]
-    trained = train_together(method, benchmark.dataset.kind, assignments, judges.judge, epoch_done, device)
+    kind = benchmark.dataset.kind
+    bookmark = _bookmark(plan, group, method) if resumable else None
+    trained = train_together(method, kind, assignments, judges.judge, epoch_done, device, bookmark)
     return [
         {
             "recipe": asdict(method.recipe),
@@ -175,6 +191,11 @@ def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: s
         }
         for task, outcome in zip(group.tasks, trained, strict=True)
     ]
+
+
+def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
+    of = {"vastsum": __version__, "tasks": [asdict(task) for task in group.tasks], "recipe": asdict(method.recipe)}
+    return Bookmark(group.tasks[0].bookmark(plan.folder), of)
 
 
 def _fitted(entry: Entry, benchmark: Benchmark, task: Task, judges: Judges) -> dict[str, Any]:
