@@ -158,6 +158,20 @@ def test_what_is_resumed_is_what_it_would_have_been(
         np.testing.assert_array_equal(found.mean, expected.mean)
 
 
+def test_a_network_that_was_changed_meanwhile_begins_anew(
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vastsum.training.bookmarks.EVERY_S", 0.0)
+    first, second, third = list(tvsum.videos.values())[:3]
+    assignment = Assignment(Member((first, second), seed=1), (third,))
+    for width in (16, 8, 16):
+        config = QUICK.with_settings({"training.epochs": 2, "network.width": width}, "test")
+        shares: list[float] = []
+        bookmark = Bookmark(tmp_path / "bookmark", {"seed": 1})
+        train_together(VastsumMethod(config), "tvsum", [assignment], judged, shares.append, bookmark=bookmark)
+        assert shares == [0.5, 0.5]
+
+
 def test_videos_of_the_same_name_from_two_files_are_not_mixed_up(tvsum: Dataset, summe: Dataset) -> None:
     name = next(iter(tvsum.videos))
     assert name in summe.videos

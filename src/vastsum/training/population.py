@@ -63,8 +63,8 @@ def train_together(
     done are not done again."""
     trainer = Trainer(method, [assignment.member for assignment in assignments], device)
     choice = _Choice(trainer)
-    found = None if bookmark is None else bookmark.read()
-    if found is not None:
+    found = bookmark.read() if bookmark else None
+    if found is not None and _fits(found[0], trainer.state() | choice.state()):
         trainer.load_state(found[0])
         choice.load_state(*found)
     _train(trainer, choice, assignments, judge, report, bookmark)
@@ -79,6 +79,12 @@ def train_together(
         )
         for n in range(len(assignments))
     ]
+
+
+def _fits(tensors: Mapping[str, Tensor], fresh: Mapping[str, Tensor]) -> bool:
+    """Whether they are of such a network: somebody may have changed it meanwhile. Fresh optimisers hold nothing."""
+    own = {name: tensor.shape for name, tensor in tensors.items() if not name.startswith("optimizer.")}
+    return own == {name: tensor.shape for name, tensor in fresh.items()}
 
 
 class _Choice:

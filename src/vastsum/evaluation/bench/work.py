@@ -118,7 +118,7 @@ def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: s
     records = records_of(plan, group, judges, report, device, resumable=True)
     for task, content in zip(group.tasks, records, strict=True):
         write_json(task.path(plan.folder), content)
-    group.tasks[0].bookmark(plan.folder).unlink(missing_ok=True)
+        task.bookmark(plan.folder).unlink(missing_ok=True)
 
 
 def records_of(
@@ -194,7 +194,12 @@ def _results(
 
 
 def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
-    of = {"vastsum": __version__, "tasks": [asdict(task) for task in group.tasks], "recipe": asdict(method.recipe)}
+    of = {
+        "vastsum": __version__,
+        "tasks": [asdict(task) for task in group.tasks],
+        "recipe": asdict(method.recipe),
+        "phases": dict(method.phases),
+    }
     return Bookmark(group.tasks[0].bookmark(plan.folder), of)
 
 
