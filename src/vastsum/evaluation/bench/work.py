@@ -6,6 +6,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -118,7 +119,8 @@ def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: s
     records = records_of(plan, group, judges, report, device, resumable=True)
     for task, content in zip(group.tasks, records, strict=True):
         write_json(task.path(plan.folder), content)
-        task.bookmark(plan.folder).unlink(missing_ok=True)
+        with suppress(OSError):  # all that are left are removed when all is done
+            task.bookmark(plan.folder).unlink(missing_ok=True)
 
 
 def records_of(
