@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -419,6 +421,22 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
         assert found is not None
         assert found | {"seconds": 0} == expected | {"seconds": 0}
     assert not (resumed.folder / "bookmarks").exists()
+
+
+@pytest.mark.usefixtures("methods")
+def test_trainings_of_an_earlier_recipe_are_told(
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",), protocols=("5fcv", "tvt"))
+    run(plan)
+    assert not method_rows(plan, plan.benchmarks[0])[-1].note
+    monkeypatch.setattr(Mean, "recipe", replace(Mean.recipe, learning_rate=1e-3))
+    (note,) = method_rows(plan, plan.benchmarks[0])[-1].notes("5fcv")
+    folder = tmp_path / "bench" / "runs" / "tvsum" / "mean"
+    assert note == f"10 trainings are of an earlier recipe; remove {folder} and resume"
+    shutil.rmtree(folder)
+    run(plan, resume=True)
+    assert not method_rows(plan, plan.benchmarks[0])[-1].note
 
 
 def test_the_example_in_the_docs_is_a_method_that_works(

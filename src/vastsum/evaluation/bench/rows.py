@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
+from vastsum.scorers.recipe import Recipe
 from vastsum.training.methods import Entry, entry_of
-from vastsum.training.protocols import MEANING, Protocol
+from vastsum.training.protocols import MEANING, Protocol, recipe_under
 from vastsum.types import FloatArray, Prediction
 
 N_RESAMPLES = 2000
@@ -70,11 +71,12 @@ def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     entry = entry_of(method)
-    row = MethodRow(method, _title(plan, benchmark, entry), entry.note, entry.missing)
+    recipe = entry.learn(benchmark.dataset.kind).recipe if entry.learn else None
+    row = MethodRow(method, _title(plan, entry, recipe), entry.note, entry.missing)
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
     test_tau: list[list[float]] = []
-    n_undone = 0
+    n_undone = n_outdated = 0
     for task in plan.tasks(benchmark, method):
         result = plan.result(task)
         if result is None:
@@ -83,6 +85,9 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
             failures.append(result["failed"])
         else:
             row.n_parameters = result.get("n_parameters")
+            if recipe is not None:
+                asked = recipe_under(task.chosen_by, replace(recipe, epochs=plan.epochs(recipe.epochs)))
+                n_outdated += _is_outdated(result, asked)
             if task.regime == "whole" and "watched_tau" in result:
                 test_tau.append(result["watched_tau"])
             for protocol in plan.protocols:
@@ -92,6 +97,10 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     if test_tau:
         shortest = min(map(len, test_tau))  # a recipe may have changed between the trainings of one bench
         row.test_tau = np.array([each[:shortest] for each in test_tau])
+    if n_outdated:
+        folder = next(plan.tasks(benchmark, method)).path(plan.folder).parent
+        outdated = f"{n_outdated} trainings are of an earlier recipe; remove {folder} and resume"
+        row.note = "; ".join(filter(None, (row.note, outdated)))
     if failures:
         row.missing = f"failed: {failures[0]}"
     elif n_undone and not row.missing:
@@ -99,11 +108,17 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     return row
 
 
-def _title(plan: Plan, benchmark: Benchmark, entry: Entry) -> str:
+def _title(plan: Plan, entry: Entry, recipe: Recipe | None) -> str:
     """A row that was cut short says so: some methods take one step an epoch, and fewer epochs are another method."""
-    own = entry.learn(benchmark.dataset.kind).recipe.epochs if entry.learn else 0
-    trained = plan.epochs(own)
-    return f"{entry.title}, {trained} of {own} epochs" if trained < own else entry.title
+    if recipe is None or plan.epochs(recipe.epochs) == recipe.epochs:
+        return entry.title
+    return f"{entry.title}, {plan.epochs(recipe.epochs)} of {recipe.epochs} epochs"
+
+
+def _is_outdated(result: dict[str, Any], asked: Recipe) -> bool:
+    """Whether it was trained in another way than it would be now. Settings that are new since do not count."""
+    now = asdict(asked)
+    return any(now.get(name, value) != value for name, value in result.get("recipe", {}).items())
 
 
 def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
