@@ -70,8 +70,8 @@ def noise_layers(network: nn.Module) -> list[str]:
 
 def layer_keys(layers: list[str], keys: Tensor) -> Mapping[str, Tensor]:
     """Buffers for `torch.func.functional_call`: what each layer's keys are where the videos' keys are `keys` (…, B)."""
-    strides = torch.tensor([_wrapped(n * _LAYER_STRIDE) for n in range(len(layers))], dtype=torch.int32)
-    mixed = _mixed(keys + strides.to(keys.device).view(-1, *[1] * keys.dim()))  # (layers, …, B)
+    places = torch.arange(len(layers), dtype=torch.int32, device=keys.device) * _LAYER_STRIDE  # products wrap around
+    mixed = _mixed(keys + places.view(-1, *[1] * keys.dim()))  # (layers, …, B)
     return {f"{name}.keys": own for name, own in zip(layers, mixed, strict=True)}
 
 

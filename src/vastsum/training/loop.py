@@ -82,9 +82,9 @@ class Trainer:
         averaged = self.weights if self.recipe.weight_average else {}
         self.average = {name: weight.detach().clone() for name, weight in averaged.items()}
         self._n_averaged = 0
-        self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
         one_at_a_time = len(members) == self.recipe.batch_size == 1
         self._replays = Replays() if method.replayable and one_at_a_time and device != "cpu" else None
+        self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
 
     @staticmethod
     def n_steps(method: LearnedMethod, member: Member) -> int:
@@ -114,11 +114,9 @@ class Trainer:
         each step may score videos."""
         learning_rate = self._learning_rate(epoch)
         for phase, optimizer in self.optimizers.items():
-            for group in optimizer.param_groups:
-                group["lr"] = learning_rate * self.method.slowed.get(phase, 1.0)
+            _set_rate(optimizer, learning_rate * self.method.slowed.get(phase, 1.0))
         sums: Sums = {}
         for rows in self._steps(epoch):
-            self.skeleton.train()
             self._optimise(rows, epoch, sums)
             after_step()
         n_videos = np.array([len(member.videos) for member in self.members])
@@ -128,10 +126,8 @@ class Trainer:
             for n in range(len(self.members))
         ]
 
-    @torch.no_grad()
     def importance(self, videos: Sequence[Sequence[BenchmarkVideo]]) -> list[list[FloatArray]]:
         """The videos of each member, scored by that member's evaluated weights."""
-        self.skeleton.eval()
         rows = [[_Row(member, *given, 0.0) for given in enumerate(own)] for member, own in enumerate(videos)]
         scores: list[list[FloatArray]] = [[np.zeros(0)] * len(own) for own in videos]
         for row, score in self._fitting(lambda: list(self._scored(rows))):
@@ -140,30 +136,61 @@ class Trainer:
 
     def _scored(self, rows: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, FloatArray]]:
         for together in self._passes(rows):
-            noise = self._drawn(np.zeros(len(together), np.int32))
-            scored = self._run("score", together, partial(self._to_score, together), noise).double().cpu().numpy()
+            keys = self._keys([0] * len(together))
+            scored = self._run("score", together, partial(self._to_score, together), keys).double().cpu().numpy()
             for row, score in zip(together, scored, strict=True):
                 yield row, score[: row.n_picks]
 
     def _to_score(self, rows: Sequence[_Row]) -> Program:
         batch = self._batch(rows)
-        return lambda noise: self.method.importance(self._forward(self.evaluated, batch, noise), batch)
+
+        @torch.no_grad()
+        def scored(keys: Tensor) -> Tensor:
+            self.skeleton.eval()
+            return self.method.importance(self._forward(self.evaluated, batch, keys), batch)
+
+        return scored
 
     def _optimise(self, rows: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
         """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
-        gradients, found = self._fitting(lambda: self._gradients(rows, epoch))
+        gradients, found = self._fitting(lambda: self._learned(rows, epoch))
+        if gradients is not None:
+            found |= self._step(gradients, torch.tensor([len(own) for own in rows], device=self.device))
         for name, values in found.items():
             _add(sums, name, values)
-        n_real = torch.tensor([len(own) for own in rows], device=self.device)
+        self._update_average()
+
+    def _learned(self, rows: Sequence[Sequence[_Row]], epoch: int) -> tuple[dict[str, Gradients] | None, Sums]:
+        """What a step has to go by, and the sums of every loss term. No gradients are left where a recording steps by
+        itself."""
+        if self._replays is None:
+            return self._gradients(rows, epoch)
+        (only,) = self._passes(rows)
+        moment, keys = self._drawn(only, epoch)
+        return None, self._run("step", only, partial(self._to_step, only, moment), keys)
+
+    def _step(self, gradients: Mapping[str, Gradients], n_videos: Tensor | int) -> Sums:
+        """Along gradients that were found for so many videos of each member; the sums of their norms."""
+        sums: Sums = {}
         for phase, optimizer in self.optimizers.items():
             weights = optimizer.param_groups[0]["params"]
             for weight, gradient in zip(weights, gradients[phase], strict=True):
                 # Products of stacked matrices leave gradients that lie across their weights: slow to step along.
                 weight.grad = None if gradient is None else gradient.contiguous()
             norms = _clip_each(weights, self.recipe.gradient_clip)
-            _add(sums, f"gradient_norm {phase}".rstrip(), norms.double() * n_real)
+            sums[f"gradient_norm {phase}".rstrip()] = norms.double() * n_videos
             optimizer.step()
-        self._update_average()
+        return sums
+
+    def _to_step(self, rows: Sequence[_Row], moment: Moment) -> Program:
+        """What steps along the gradients of a video, and finds the sums of its loss terms."""
+        learn = self._to_learn(rows, moment)
+
+        def stepped(keys: Tensor) -> Sums:
+            sums: Sums = {}
+            return self._step(_kept_apart(learn(keys), sums), 1) | sums
+
+        return stepped
 
     def _gradients(self, rows: Sequence[Sequence[_Row]], epoch: int) -> tuple[dict[str, Gradients], Sums]:
         """Of each phase's loss for its own weights, and the sums of every loss term."""
@@ -176,13 +203,8 @@ class Trainer:
 
     def _gradients_of_pass(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
         """Every loss term is added to the sums."""
-        rngs = [self._rng(row, epoch) for row in rows]
-        noise = self._drawn(np.array([rng.integers(2**31) for rng in rngs], np.int32))
-        found = self._run("learn", rows, partial(self._to_learn, rows, Moment(epoch, rngs)), noise)
-        for terms, _ in found.values():
-            for name, values in terms.items():
-                _add(sums, name, values)
-        return {phase: gradients for phase, (_, gradients) in found.items()}
+        moment, keys = self._drawn(rows, epoch)
+        return _kept_apart(self._to_learn(rows, moment)(keys), sums)
 
     def _to_learn(self, rows: Sequence[_Row], moment: Moment) -> Program:
         """What finds, for each phase, the sums (K,) of its loss terms and the gradients of its weights."""
@@ -190,8 +212,10 @@ class Trainer:
         shares = torch.tensor([row.share for row in rows], device=self.device)
         real = (shares > 0).to(torch.float64)
 
-        def learned(noise: Mapping[str, Tensor]) -> dict[str, tuple[Sums, Gradients]]:
-            output = self._forward(self.weights, batch, noise)
+        @torch.enable_grad()
+        def learned(keys: Tensor) -> dict[str, tuple[Sums, Gradients]]:
+            self.skeleton.train()
+            output = self._forward(self.weights, batch, keys)
             found: dict[str, tuple[Sums, Gradients]] = {}
             for phase, optimizer in self.optimizers.items():
                 terms = self.method.losses(output, batch, replace(moment, phase=phase))
@@ -205,25 +229,28 @@ class Trainer:
 
         return learned
 
-    def _run(
-        self, what: str, rows: Sequence[_Row], prepared: Callable[[], Program], noise: Mapping[str, Tensor]
-    ) -> Any:
+    def _run(self, what: str, rows: Sequence[_Row], prepared: Callable[[], Program], keys: Tensor) -> Any:
         """What a program finds that is prepared for these rows; where it can be replayed, it is prepared but twice."""
         if self._replays is None:
-            return prepared()(noise)
+            return prepared()(keys)
         name = (what, *((id(row.video), row.share) for row in rows))
-        return self._replays.run(name, prepared, noise)
+        return self._replays.run(name, max(row.n_picks for row in rows), prepared, keys)
 
-    def _drawn(self, keys: np.ndarray) -> Mapping[str, Tensor]:
-        """The keys of each layer's noise, from those of the videos, B of each member."""
-        own = torch.from_numpy(keys.reshape(len(self.members), -1)).to(self.device)
-        return layer_keys(self._noise, own)
+    def _drawn(self, rows: Sequence[_Row], epoch: int) -> tuple[Moment, Tensor]:
+        """The randomness of a pass: for its losses, and for its network."""
+        rngs = [self._rng(row, epoch) for row in rows]
+        keys = self._keys([int(rng.integers(2**31)) for rng in rngs])
+        return Moment(epoch, rngs), keys
 
-    def _forward(self, weights: Weights, batch: Batch, noise: Mapping[str, Tensor]) -> Any:
+    def _keys(self, keys: list[int]) -> Tensor:
+        """One a video, (K, B)."""
+        return torch.tensor(keys, dtype=torch.int32, device=self.device).view(len(self.members), -1)
+
+    def _forward(self, weights: Weights, batch: Batch, keys: Tensor) -> Any:
         """The network's output for a batch that holds B videos of each member, one member after another."""
         n_members = len(self.members)
         inputs = self.method.inputs(batch)
-        buffers = {**self.buffers, **noise}
+        buffers = {**self.buffers, **layer_keys(self._noise, keys)}
         if n_members == 1:
             alone = {name: tensor.squeeze(0) for name, tensor in (weights | buffers).items()}
             return functional_call(self.skeleton, alone, inputs)
@@ -303,7 +330,11 @@ class Trainer:
         named = self.weights.items()
         weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
-        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay, fused=True)
+        recorded = self._replays is not None
+        rate: float | Tensor = self.recipe.learning_rate
+        if recorded:  # what is a number is recorded as it was
+            rate = torch.tensor(rate, device=self.device)
+        return kind(weights, lr=rate, weight_decay=self.recipe.weight_decay, fused=True, capturable=recorded)
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -340,6 +371,14 @@ class Trainer:
                 moments.setdefault(int(index), {})[key] = tensor
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
 
 def _order(member: Member, epoch: int, together: int = 1) -> IntArray:
@@ -381,6 +420,14 @@ def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
 
 def _add(sums: Sums, name: str, values: Tensor) -> None:
     sums[name] = sums[name] + values if name in sums else values.clone()
+
+
+def _kept_apart(found: Mapping[str, tuple[Sums, Gradients]], sums: Sums) -> dict[str, Gradients]:
+    """The gradients of each phase; what its loss terms are is added to the sums."""
+    for terms, _ in found.values():
+        for name, values in terms.items():
+            _add(sums, name, values)
+    return {phase: gradients for phase, (_, gradients) in found.items()}
 
 
 def _added(a: Gradients, b: Gradients) -> Gradients:

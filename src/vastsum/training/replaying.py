@@ -1,4 +1,4 @@
-"""Passes of one network over one video, on a GPU: recorded the second time it is met, then replayed.
+"""Passes of one network over one video, on a GPU: recorded when a video is met again, then replayed.
 
 A convolutional network is hundreds of small kernels, and Python takes longer to launch them than the GPU to run them. A
 CUDA graph of them all is launched at once.
@@ -6,20 +6,29 @@ CUDA graph of them all is launched at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+import warnings
+from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-Program = Callable[[Mapping[str, Tensor]], Any]
-"""What is found from tensors that differ from time to time. Whatever else it reads stays where it is in memory."""
+Program = Callable[[Tensor], Any]
+"""What is found from a tensor that differs from time to time. Whatever else it reads stays where it is in memory. It
+may be recorded at any time, so it says itself whether the network learns and whether gradients are wanted."""
+
+
+class _Met(NamedTuple):
+    prepared: Callable[[], Program]
+    size: int
+    given: Tensor
 
 
 class _Recording(NamedTuple):
     program: Program  # kept for what it reads
     graph: torch.cuda.CUDAGraph
-    given: dict[str, Tensor]
+    given: Tensor
     found: Any
 
 
@@ -27,33 +36,49 @@ class Replays:
     """What one program found for a video is overwritten by the next."""
 
     def __init__(self) -> None:
-        self._met: set[Hashable] = set()
+        self._met: dict[Hashable, _Met] = {}
         self._recordings: dict[Hashable, _Recording] = {}
-        self._memory = torch.cuda.graph_pool_handle()  # one for all: they never run at the same time
 
-    def run(self, name: Hashable, prepared: Callable[[], Program], given: Mapping[str, Tensor]) -> Any:
+    def run(self, name: Hashable, size: int, prepared: Callable[[], Program], given: Tensor) -> Any:
+        """What a program finds; the larger its size, the more memory it takes."""
         if name not in self._met:  # libraries set themselves up for its size, which cannot be recorded
-            self._met.add(name)
+            self._met[name] = _Met(prepared, size, given)
             return prepared()(given)
         if name not in self._recordings:
-            self._recordings[name] = self._record(prepared(), given)
+            self._record_all()
         recording = self._recordings[name]
-        for key, own in recording.given.items():
-            own.copy_(given[key])
+        recording.given.copy_(given)
         recording.graph.replay()
         return recording.found
 
-    def _record(self, program: Program, given: Mapping[str, Tensor]) -> _Recording:
-        own = {key: tensor.clone() for key, tensor in given.items()}
+    def _record_all(self) -> None:
+        """Every program that was met. The largest goes first, so that all others find room in its memory."""
+        torch.cuda.empty_cache()
+        for name, met in sorted(self._met.items(), key=lambda named: -named[1].size):
+            if name not in self._recordings:
+                self._recordings[name] = self._record(met.prepared(), met.given.clone())
+
+    def _record(self, program: Program, given: Tensor) -> _Recording:
         graph = torch.cuda.CUDAGraph()
-        aside: torch.cuda.Stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
+        self._aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self._aside), warnings.catch_warnings():
+            # Gradients of weights are found on another stream than last time, which is as it should be.
+            warnings.filterwarnings("ignore", message="The AccumulateGrad node's stream does not match")
             # Not `torch.cuda.graph`, which collects garbage and empties the cache each time.
             graph.capture_begin(pool=self._memory, capture_error_mode="thread_local")
             try:
-                found = program(own)
+                found = program(given)
             finally:
                 graph.capture_end()
-        torch.cuda.current_stream().wait_stream(aside)
-        return _Recording(program, graph, own, found)
+        torch.cuda.current_stream().wait_stream(self._aside)
+        return _Recording(program, graph, given, found)
+
+    @cached_property
+    def _memory(self) -> Any:
+        """One for all: they never run at the same time."""
+        return torch.cuda.graph_pool_handle()
+
+    @cached_property
+    def _aside(self) -> torch.cuda.Stream:
+        """One for all, because memory is only shared along a stream."""
+        return torch.cuda.Stream()  # type: ignore[no-untyped-call]
