@@ -15,8 +15,9 @@ PROGRAM = """
 import os, sys, time
 from vastsum.training.workers import share_out, tell
 
-def start():
+def start(given):
     time.sleep(0.2)
+    assert len(given) == 2**20  # more than a pipe holds
 
 def do(item):
     tell(os.getpid())
@@ -27,7 +28,7 @@ def report(pid):
 
 if __name__ == "__main__":
     try:
-        share_out([float(sys.argv[1])] * 4, do, report, 2, start)
+        share_out([float(sys.argv[1])] * 4, do, report, 2, start, b"x" * 2**20)
     except KeyboardInterrupt:
         sys.exit(130)
 """

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
+from multiprocessing.synchronize import Lock
 from typing import Any
 
 CONTEXT = multiprocessing.get_context("spawn")
@@ -22,11 +24,19 @@ class Workers(ProcessPoolExecutor):
 
     def __init__(self, n: int, start: Callable[..., None], *given: Any, news: Any = None) -> None:
         theirs, self._leash = CONTEXT.Pipe(duplex=False)
-        super().__init__(n, mp_context=CONTEXT, initializer=_start_worker, initargs=(theirs, news, start, given))
+        # Not among the arguments they are started with: each would be waited for until it has loaded all it imports.
+        self._given, giving = CONTEXT.Pipe(duplex=False)
+        threading.Thread(target=_give, args=(giving, ForkingPickler.dumps(given), n), daemon=True).start()
+        arguments = (theirs, news, start, self._given, CONTEXT.Lock())
+        super().__init__(n, mp_context=CONTEXT, initializer=_start_worker, initargs=arguments)
 
     def submit(self, do: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
         with _interrupts_ignored():  # a process that is started here ignores them from its first moment on
             return super().submit(do, *given, **named)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._given.close()  # what was meant for workers that were not needed
 
     def dismiss(self) -> None:
         """End them, whatever they are at."""
@@ -75,12 +85,20 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _start_worker(leash: Connection, news: Any, start: Callable[..., None], given: tuple[Any, ...]) -> None:
+def _give(to: Connection, pickled: memoryview, n: int) -> None:
+    with suppress(OSError), to:  # nobody takes it any more
+        for _ in range(n):
+            to.send_bytes(pickled)
+
+
+def _start_worker(leash: Connection, news: Any, start: Callable[..., None], given: Connection, turn: Lock) -> None:
     global _news
     _news = news
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(leash,), daemon=True).start()
-    start(*given)
+    with turn:
+        own = given.recv()
+    start(*own)
 
 
 def _leave_with(leash: Connection) -> None:
