@@ -95,7 +95,7 @@ def test_stretch_by_stretch_it_is_the_same(both_ways: bool, monkeypatch: pytest.
 
 class Rerun(recorded._Recorded):
     def __init__(self, program: Any, *sizes: Any) -> None:
-        *sizes, _, dtype = sizes
+        *sizes, _, dtype, _ = sizes
         self.over_time, self.fixed, self.carried = ([torch.zeros(s, dtype=dtype) for s in part] for part in sizes)
         self.program, self.graph = program, self
         self.found = program(self.over_time, self.fixed, self.carried)[0]
@@ -121,6 +121,32 @@ def test_a_gpu_finds_the_same() -> None:
     torch.testing.assert_close(found.cpu(), expected)
     for own, other in zip(there.parameters(), ours.parameters(), strict=True):
         torch.testing.assert_close(own.grad.cpu(), other.grad)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_that_may_round_as_tf32_does_rounds_no_more() -> None:
+    mask = torch.arange(300)[None] < torch.tensor([[300], [211], [1]])
+    torch.manual_seed(0)
+    ours = Lstm(64, 512, 2, both_ways=True)
+    x = torch.randn(3, 300, 64)
+    exact = deepcopy(ours).double()
+    expected = exact(x.double(), mask)[0][mask]
+    expected.square().sum().backward()
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        there = deepcopy(ours).cuda()
+        found = there(x.cuda(), mask.cuda())[0][mask]
+        found.square().sum().backward()
+    finally:
+        torch.set_float32_matmul_precision(before)
+    assert _off(found.detach(), expected.detach()) < 2e-3
+    for own, other in zip(there.parameters(), exact.parameters(), strict=True):
+        assert _off(own.grad, other.grad) < 2e-3
+
+
+def _off(found: Any, expected: Any) -> float:
+    return float((found.cpu().double() - expected).norm() / expected.norm())
 
 
 def test_a_video_is_reversed_within_its_length() -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 Tensors = list[Tensor]
 Program = Callable[[Tensors, Tensors, Tensors], tuple[Tensors, Tensors]]
 """From tensors over time (T, …), those that stay, and what is carried from step to step: what is found at each step
-(T, …), and what is carried on. Sizes and program are all that it may depend on."""
+(T, …), and what is carried on. Sizes, program and whether TF32 is allowed are all that it may depend on."""
 
 STRETCH = 32  # steps
 N_RECORDED = 32  # recordings kept, one for each program and size: each holds memory
@@ -37,7 +37,8 @@ def in_stretches(
     n_steps = len(over_time[0])
     firsts = range(0, n_steps, STRETCH)
     sizes = [tuple((STRETCH, *each.shape[1:]) for each in over_time), *(_sizes(part) for part in (fixed, carried))]
-    recorded = _recorded(program, *sizes, over_time[0].device, over_time[0].dtype)
+    precision = torch.get_float32_matmul_precision()
+    recorded = _recorded(program, *sizes, over_time[0].device, over_time[0].dtype, precision)
     recorded.set(fixed, carried)
     found = [each.new_empty(n_steps, *each.shape[1:]) for each in recorded.found]
     for first in reversed(firsts) if backwards else firsts:
@@ -81,7 +82,13 @@ Sizes = tuple[tuple[int, ...], ...]
 
 @lru_cache(N_RECORDED)
 def _recorded(
-    program: Program, over_time: Sizes, fixed: Sizes, carried: Sizes, device: torch.device, dtype: torch.dtype
+    program: Program,
+    over_time: Sizes,
+    fixed: Sizes,
+    carried: Sizes,
+    device: torch.device,
+    dtype: torch.dtype,
+    precision: str,  # noqa: ARG001 (recordings of one are not those of another)
 ) -> _Recorded:
     places = ([torch.zeros(size, device=device, dtype=dtype) for size in part] for part in (over_time, fixed, carried))
     return _Recorded(program, *places)

@@ -130,9 +130,9 @@ def _forth(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensor
 def _walk(over_time: Tensors, fixed: Tensors, carried: Tensors) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     (from_input,), (weight,), (hidden, cell) = over_time, fixed, carried
     step = _cell_in_one if from_input.is_cuda else _cell
-    to_gates = weight.mT
+    to_gates = _in_brief(weight.mT, torch.float16)  # its mantissa is TF32's, and no hidden vector is beyond its reach
     for given in from_input:
-        hidden, cell, gates = step(given, torch.bmm(hidden, to_gates), cell)
+        hidden, cell, gates = step(given, _product(hidden, to_gates), cell)
         yield hidden, cell, gates
 
 
@@ -141,11 +141,25 @@ def _back(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors
     after these say of the gates and c."""
     (of_hidden, of_cell, *found), (weight,), (of_gates, of_next) = over_time, fixed, carried
     step = (_cell_back_in_one if of_hidden.is_cuda else _cell_back)(*found)
+    to_hidden = _in_brief(weight, torch.bfloat16)  # gradients may be beyond the reach of float16
     kept = []
     for t in reversed(range(len(of_hidden))):
-        of_gates, of_next = step(t, torch.baddbmm(of_hidden[t], of_gates, weight), of_next + of_cell[t])
+        of_gates, of_next = step(t, of_hidden[t] + _product(of_gates, to_hidden), of_next + of_cell[t])
         kept.append(of_gates)
     return [torch.stack(kept[::-1])], [of_gates, of_next]
+
+
+def _in_brief(weight: Tensor, brief: torch.dtype) -> Tensor:
+    """What a step on a GPU costs is reading its weights. Where TF32 is allowed they are read in 16 bits."""
+    allowed = weight.is_cuda and weight.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest"
+    return weight.to(brief) if allowed else weight
+
+
+def _product(x: Tensor, weight: Tensor) -> Tensor:
+    """(N, B, …), summed up in the precision of x."""
+    if weight.dtype == x.dtype:
+        return torch.bmm(x, weight)
+    return torch.bmm(x.to(weight.dtype), weight, out_dtype=x.dtype)
 
 
 CellBack = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
