@@ -87,6 +87,7 @@ class AcSumGan(LearnedMethod):
         "critic": ("critic.",),
     }
     slowed = {"discriminator": 0.1}  # noqa: RUF012
+    gpu_stack = gpu_programs = 5  # a step's weights then stay in the GPU's cache
     LENGTH = 0.5  # the mean score to aim for
     DISCOUNT = 0.99
     CURIOSITY = 0.1  # the weight of the actor's mean entropy

@@ -43,6 +43,7 @@ class Csta(LearnedMethod):
     )
     stackable = False
     replayable = True
+    gpu_programs = 12
 
     def __init__(self, weights: Path | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -28,7 +29,7 @@ from vastsum.training.protocols import recipe_under
 from vastsum.training.workers import share_out, tell
 from vastsum.types import Prediction
 
-GPU_STACK = 50  # trainings in one program
+GPU_SHARE = 0.95  # of a GPU's memory that programs side by side divide among them; each has something beside its part
 
 Report = Callable[[str, float], None]
 """Told as work goes on: which method on which file, and how many trainings' worth was done since the last time."""
@@ -51,19 +52,30 @@ class Group:
 
 
 def work(plan: Plan, report: Report, *, workers: int, device: str, together: int | None = None) -> None:
-    """Do all tasks that are not done. On CPU `workers` groups train side by side; a GPU has one program at a time, and
-    the workers judge."""
+    """Do all tasks that are not done. On CPU `workers` groups train side by side; on a GPU as many as suit a method,
+    and where that is one, the workers judge."""
     waiting = list(waiting_groups(plan, device, together))
-    if device == "cpu" and workers > 1 and len(waiting) > 1:
-        share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, plan)
-    else:
-        _work_alone(plan, waiting, report, workers, device)
+    for n_programs, alike in groupby(waiting, lambda group: side_by_side(plan, group, device, workers)):
+        own = list(alike)
+        n_workers = min(n_programs, len(own))
+        if n_workers > 1:
+            share_out(own, _work, report, n_workers, _start_worker, plan, device, n_workers)
+        else:
+            _work_alone(plan, own, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
+
+
+def side_by_side(plan: Plan, group: Group, device: str, workers: int) -> int:
+    """How many programs train at the same time where groups like this one are waiting."""
+    if device == "cpu":
+        return workers
+    entry = entry_of(group.tasks[0].method)
+    return 1 if entry.learn is None else min(workers, _learned(plan, entry, benchmark_of(plan, group)).gpu_programs)
 
 
 def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: int, device: str) -> None:
     if device != "cpu":
-        torch.set_float32_matmul_precision("high")  # TF32: large matrices in about half the time
+        _use_tf32()
     for benchmark in plan.benchmarks:
         own = [group for group in waiting if group.benchmark == benchmark.name]
         if own:
@@ -71,6 +83,10 @@ def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: i
                 for group in own:
                     do_group(plan, group, judges, report, device)
                     free_memory()  # recordings hold the trainer that holds them
+
+
+def _use_tf32() -> None:
+    torch.set_float32_matmul_precision("high")  # large matrices in about half the time
 
 
 def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Group]:
@@ -95,7 +111,7 @@ def _split_up(
         return
     learned = _learned(plan, entry, benchmark)
     assignments = [_assignment(benchmark, task) for task in tasks]
-    at_most = together or (learned.cpu_stack if device == "cpu" else GPU_STACK)
+    at_most = together or (learned.cpu_stack if device == "cpu" else learned.gpu_stack)
     for indices in groups(learned, assignments, at_most):
         yield Group(benchmark.name, tuple(tasks[index] for index in indices))
 
@@ -103,15 +119,19 @@ def _split_up(
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(plan: Plan) -> None:
+def _start_worker(plan: Plan, device: str, n_programs: int) -> None:
     torch.set_num_threads(1)
-    _worker.update(plan=plan)
+    _worker.update(plan=plan, device=device)
+    if device != "cpu":
+        _use_tf32()
+        torch.cuda.set_per_process_memory_fraction(GPU_SHARE / n_programs)
 
 
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
     with Judges(benchmark_of(plan, group)) as judges:
-        do_group(plan, group, judges, tell, "cpu")
+        do_group(plan, group, judges, tell, _worker["device"])
+    free_memory()
 
 
 def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
