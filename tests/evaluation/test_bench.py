@@ -44,6 +44,12 @@ def plan_of(folder: Path, *datasets: Dataset, methods: tuple[str, ...], **change
     return Plan(folder, tuple(Benchmark(data, load_splits(data)) for data in datasets), methods, **given)
 
 
+def cut_short(dataset: Dataset) -> Dataset:
+    """The same file with another content: a video less."""
+    *kept, _ = dataset.videos.items()
+    return replace(dataset, videos=dict(kept))
+
+
 def run(plan: Plan, *, resume: bool = False, together: int = 5) -> None:
     open_plan(plan, resume=resume)
     work(plan, lambda *_: None, workers=1, device="cpu", together=together)
@@ -306,7 +312,10 @@ def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe:
         open_plan(plan_of(folder, tvsum, methods=("length",)), resume=False)
     with pytest.raises(ConfigError, match="another max_epochs"):
         open_plan(plan_of(folder, tvsum, methods=("length",), max_epochs=9), resume=True)
-    open_plan(plan_of(folder, tvsum, summe, methods=("length",)), resume=True)  # another file may join
+    open_plan(plan_of(folder, summe, methods=("length",)), resume=True)  # another file may join
+    with pytest.raises(ConfigError, match="another data"):  # the first one is still known
+        open_plan(plan_of(folder, cut_short(tvsum), methods=("length",)), resume=True)
+    open_plan(plan_of(folder, tvsum, summe, methods=("length",)), resume=True)
     with pytest.raises(ConfigError, match="is not known"):
         plan_of(folder, tvsum, methods=("nonsense",))
     with pytest.raises(ConfigError, match="not positive"):

@@ -164,9 +164,9 @@ def _split(split: Split) -> dict[str, list[str]]:
 def open_plan(plan: Plan, *, resume: bool) -> None:
     """Claim the folder. Methods, protocols and seeds may be added to a bench; its data and epochs may not change."""
     path = plan.folder / "bench.json"
+    now = plan.to_dict()
     if path.exists() and resume:
         earlier = json.loads(path.read_text(encoding="utf-8"))
-        now = plan.to_dict()
         for key in ("data", "max_epochs"):
             shared = now[key] if key != "data" else {name: now[key][name] for name in now[key] if name in earlier[key]}
             before = earlier[key] if key != "data" else {name: earlier[key][name] for name in shared}
@@ -174,6 +174,7 @@ def open_plan(plan: Plan, *, resume: bool) -> None:
                 raise ConfigError(
                     plan.folder, f"was started with another {key}", "resume with the same, or choose another -o"
                 )
+        now["data"] = earlier["data"] | now["data"]  # files that are left out today may be asked for again
     elif plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise OutputError(plan.folder, "exists already", "add --resume to go on with it, or choose another -o")
-    write_json(path, plan.to_dict())
+    write_json(path, now)
