@@ -41,7 +41,7 @@ def benchmark(
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     together: Annotated[
-        int | None, typer.Option(help="Trainings in one program. [default: 50 on a GPU, few on CPU]", min=1)
+        int | None, typer.Option(help="Trainings in one program. [default: as many as suit a method]", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
