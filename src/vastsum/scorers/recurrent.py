@@ -144,7 +144,7 @@ def _back(over_time: Tensors, fixed: Tensors, carried: Tensors) -> tuple[Tensors
     to_hidden = _in_brief(weight, torch.bfloat16)  # gradients may be beyond the reach of float16
     kept = []
     for t in reversed(range(len(of_hidden))):
-        of_gates, of_next = step(t, of_hidden[t] + _product(of_gates, to_hidden), of_next + of_cell[t])
+        of_gates, of_next = step(t, _product(of_gates, to_hidden, of_hidden[t]), of_next + of_cell[t])
         kept.append(of_gates)
     return [torch.stack(kept[::-1])], [of_gates, of_next]
 
@@ -155,11 +155,12 @@ def _in_brief(weight: Tensor, brief: torch.dtype) -> Tensor:
     return weight.to(brief) if allowed else weight
 
 
-def _product(x: Tensor, weight: Tensor) -> Tensor:
-    """(N, B, …), summed up in the precision of x."""
+def _product(x: Tensor, weight: Tensor, beside: Tensor | None = None) -> Tensor:
+    """(N, B, …), and what is added to it, summed up in the precision of x."""
     if weight.dtype == x.dtype:
-        return torch.bmm(x, weight)
-    return torch.bmm(x.to(weight.dtype), weight, out_dtype=x.dtype)
+        return torch.bmm(x, weight) if beside is None else torch.baddbmm(beside, x, weight)
+    product = torch.bmm(x.to(weight.dtype), weight, out_dtype=x.dtype)
+    return product if beside is None else product + beside
 
 
 CellBack = Callable[[int, Tensor, Tensor], tuple[Tensor, Tensor]]
