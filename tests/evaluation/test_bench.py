@@ -446,14 +446,17 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
     assert not (resumed.folder / "bookmarks").exists()
 
 
+@pytest.mark.parametrize(("setting", "value"), [
+    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("slowed", {"": 0.1})
+])  # fmt: skip
 @pytest.mark.usefixtures("methods")
 def test_trainings_of_an_earlier_recipe_are_told(
-    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch, setting: str, value: object
 ) -> None:
     plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",), protocols=("5fcv", "tvt"))
     run(plan)
     assert not method_rows(plan, plan.benchmarks[0])[-1].note
-    monkeypatch.setattr(Mean, "recipe", replace(Mean.recipe, learning_rate=1e-3))
+    monkeypatch.setattr(Mean, setting, value)
     (note,) = method_rows(plan, plan.benchmarks[0])[-1].notes("5fcv")
     folder = tmp_path / "bench" / "runs" / "tvsum" / "mean"
     assert note == f"10 trainings are of an earlier recipe; remove {folder} and resume"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,11 @@ class LearnedMethod(ABC):
     like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
     phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
     slowed: Mapping[str, float] = {}
+
+    @property
+    def trained_by(self) -> dict[str, Any]:
+        """All that says how it learns, in terms of JSON: a training by anything else is another one."""
+        return asdict(self.recipe) | {"slowed": dict(self.slowed)}
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

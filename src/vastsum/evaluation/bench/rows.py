@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,8 @@ def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     entry = entry_of(method)
-    recipe = entry.learn(benchmark.dataset.kind).recipe if entry.learn else None
+    learned = entry.learn(benchmark.dataset.kind) if entry.learn else None
+    recipe = learned.recipe if learned else None
     row = MethodRow(method, _title(plan, entry, recipe), entry.note, entry.missing)
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
@@ -85,9 +86,9 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
             failures.append(result["failed"])
         else:
             row.n_parameters = result.get("n_parameters")
-            if recipe is not None:
-                asked = recipe_under(task.chosen_by, replace(recipe, epochs=plan.epochs(recipe.epochs)))
-                n_outdated += _is_outdated(result, asked)
+            if learned is not None and recipe is not None:
+                learned.recipe = recipe_under(task.chosen_by, replace(recipe, epochs=plan.epochs(recipe.epochs)))
+                n_outdated += _is_outdated(result, learned.trained_by)
             if task.regime == "whole" and "watched_tau" in result:
                 test_tau.append(result["watched_tau"])
             for protocol in plan.protocols:
@@ -115,9 +116,8 @@ def _title(plan: Plan, entry: Entry, recipe: Recipe | None) -> str:
     return f"{entry.title}, {plan.epochs(recipe.epochs)} of {recipe.epochs} epochs"
 
 
-def _is_outdated(result: dict[str, Any], asked: Recipe) -> bool:
+def _is_outdated(result: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether it was trained in another way than it would be now. Settings that are new since do not count."""
-    now = asdict(asked)
     return any(now.get(name, value) != value for name, value in result.get("recipe", {}).items())
 
 

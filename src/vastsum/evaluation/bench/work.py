@@ -200,7 +200,7 @@ def _results(
     trained = train_together(method, kind, assignments, judges.judge, epoch_done, device, bookmark)
     return [
         {
-            "recipe": asdict(method.recipe),
+            "recipe": method.trained_by,
             "n_parameters": outcome.n_parameters,
             "chosen_epoch": outcome.chosen_epoch,
             "watched_tau": [round(tau, 6) for tau in outcome.watched_tau],
@@ -219,7 +219,7 @@ def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
     of = {
         "vastsum": __version__,
         "tasks": [asdict(task) for task in group.tasks],
-        "recipe": asdict(method.recipe),
+        "recipe": method.trained_by,
         "phases": dict(method.phases),
     }
     return Bookmark(group.tasks[0].bookmark(plan.folder), of)
