@@ -104,7 +104,7 @@ def test_firmness_is_told_against_no_stability_loss(tmp_path: Path, synthetic_fi
 
 def test_a_study_of_every_step_goes_on_where_it_stopped(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
     output = tmp_path / "steps.json"
-    asked = [synthetic_files["summe"], "--method", "vasnet", "--max-epochs", 1, "-o", output]
+    asked = [synthetic_files["summe"], "--method", "vasnet", "--max-epochs", 2, "-o", output]
     done = run("every_step.py", *asked)
     assert done.returncode == 0, done.stderr
     study = json.loads(output.read_text())
@@ -116,6 +116,6 @@ def test_a_study_of_every_step_goes_on_where_it_stopped(tmp_path: Path, syntheti
     again = run("every_step.py", *asked)
     assert "1 of 1 trained" in again.stdout
     assert json.loads(output.read_text())["found"] == study["found"]
-    other = run("every_step.py", *asked[:-1], output, "--max-epochs", 2)
+    other = run("every_step.py", *asked[:-1], output, "--max-epochs", 3)
     assert other.returncode == 1
     assert "holds another study" in other.stderr

@@ -65,7 +65,7 @@ class SumGan(LearnedMethod):
         "discriminator": ("discriminator.",),
     }
     slowed = {"discriminator": 0.1}  # noqa: RUF012
-    gpu_stack, gpu_programs = 13, 2  # an LSTM's step of thirteen takes little longer than one of five
+    gpu_stack, gpu_programs = 13, 2  # an LSTM's step of thirteen takes less than twice as long as one of five
     like_lengths = True
     LENGTH = 0.3  # the share of the video to select
 
