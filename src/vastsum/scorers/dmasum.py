@@ -66,10 +66,10 @@ class MixtureOfAttention(nn.Module):
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         scale = 1 / math.sqrt(x.shape[-1])
         seen = mask.unsqueeze(1)  # (B, 1, T)
-        q, k = self.query(x), self.key(x)  # (B, T, D)
+        q, k = self.query(x), scale * self.key(x)  # (B, T, D)
         q = q + masked_softmax(scale * q @ q.transpose(1, 2), seen) @ q  # the second query
-        parts = torch.tanh(self.parts(q)).view(*q.shape[:2], self.SOFTMAXES, -1).transpose(1, 2)  # (B, K, T, D)
-        attention = masked_softmax(scale * parts @ k.transpose(1, 2).unsqueeze(1), seen.unsqueeze(1))  # (B, K, T, T)
-        shares = self.shares(q).softmax(dim=-1).transpose(1, 2).unsqueeze(-1)  # (B, K, T, 1)
-        mixed = (shares * attention).sum(dim=1)  # (B, T, T)
+        parts = torch.tanh(self.parts(q)).view(len(q), -1, q.shape[-1])  # (B, T K, D)
+        attention = masked_softmax(parts @ k.transpose(1, 2), seen)  # (B, T K, T)
+        shares = self.shares(q).softmax(dim=-1).unsqueeze(-1)  # (B, T, K, 1)
+        mixed = (shares * attention.view(*q.shape[:2], self.SOFTMAXES, -1)).sum(dim=2)  # (B, T, T)
         return self.dropout(self.out(mixed @ self.value(x)))

@@ -23,7 +23,7 @@ from vastsum.errors import ConfigError
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
-from vastsum.training.batches import Shelf, VideoTensors
+from vastsum.training.batches import Shelf, VideoTensors, sent
 from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.replaying import Program, Replays
 from vastsum.types import FloatArray, IntArray
@@ -79,6 +79,8 @@ class Trainer:
         self.skeleton = networks[0]  # the program; its own weights are never read
         self._noise = noise_layers(self.skeleton)
         self.weights, self.buffers = stack_module_state(networks)  # (K, …) each
+        if device != "cpu":
+            self.weights = {name: _laid_out(weight) for name, weight in self.weights.items()}
         averaged = self.weights if self.recipe.weight_average else {}
         self.average = {name: weight.detach().clone() for name, weight in averaged.items()}
         self._n_averaged = 0
@@ -155,7 +157,7 @@ class Trainer:
         """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
         gradients, found = self._fitting(lambda: self._learned(rows, epoch))
         if gradients is not None:
-            found |= self._step(gradients, torch.tensor([len(own) for own in rows], device=self.device))
+            found |= self._step(gradients, sent(torch.tensor([len(own) for own in rows]), self.device))
         for name, values in found.items():
             _add(sums, name, values)
         self._update_average()
@@ -175,8 +177,7 @@ class Trainer:
         for phase, optimizer in self.optimizers.items():
             weights = optimizer.param_groups[0]["params"]
             for weight, gradient in zip(weights, gradients[phase], strict=True):
-                # Products of stacked matrices leave gradients that lie across their weights: slow to step along.
-                weight.grad = None if gradient is None else gradient.contiguous()
+                weight.grad = None if gradient is None else _laid_as(weight, gradient)
             norms = _clip_each(weights, self.recipe.gradient_clip)
             sums[f"gradient_norm {phase}".rstrip()] = norms.double() * n_videos
             optimizer.step()
@@ -209,7 +210,7 @@ class Trainer:
     def _to_learn(self, rows: Sequence[_Row], moment: Moment) -> Program:
         """What finds, for each phase, the sums (K,) of its loss terms and the gradients of its weights."""
         batch = self._batch(rows)
-        shares = torch.tensor([row.share for row in rows], device=self.device)
+        shares = sent(torch.tensor([row.share for row in rows]), self.device)
         real = (shares > 0).to(torch.float64)
 
         @torch.enable_grad()
@@ -244,7 +245,7 @@ class Trainer:
 
     def _keys(self, keys: list[int]) -> Tensor:
         """One a video, (K, B)."""
-        return torch.tensor(keys, dtype=torch.int32, device=self.device).view(len(self.members), -1)
+        return sent(torch.tensor(keys, dtype=torch.int32), self.device).view(len(self.members), -1)
 
     def _forward(self, weights: Weights, batch: Batch, keys: Tensor) -> Any:
         """The network's output for a batch that holds B videos of each member, one member after another."""
@@ -368,7 +369,8 @@ class Trainer:
             moments: dict[int, dict[str, Any]] = {}
             for name, tensor in _under(f"optimizer.{phase}.", tensors).items():
                 index, _, key = name.partition(".")
-                moments.setdefault(int(index), {})[key] = tensor
+                weight = optimizer.param_groups[0]["params"][int(index)]
+                moments.setdefault(int(index), {})[key] = _laid_as(weight, tensor) if tensor.dim() else tensor
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
@@ -405,13 +407,32 @@ def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Modu
     return network
 
 
+def _laid_out(weight: Tensor) -> Tensor:
+    """In memory as a GPU leaves gradients of it, which is slow to step along others: stacked matrices (K, out, in)
+    column by column, and what a picture is convolved with (1, out, in, H, W) with channels last."""
+    own = weight.detach()
+    if own.dim() == 3:
+        own = own.mT.contiguous().mT
+    elif own.dim() == 5:
+        own = own.movedim(2, -1).contiguous().movedim(-1, 2)
+    return own.requires_grad_(weight.requires_grad)
+
+
+def _laid_as(weight: Tensor, other: Tensor) -> Tensor:
+    """The same values in the order in which those of a weight lie in memory."""
+    strides = zip(weight.shape, weight.stride(), other.stride(), strict=True)
+    if all(size == 1 or own == its for size, own, its in strides):
+        return other.as_strided(weight.shape, weight.stride())
+    return torch.empty_like(weight, requires_grad=False).copy_(other)
+
+
 @torch.no_grad()
 def _clip_each(weights: Sequence[Tensor], limit: float) -> Tensor:
     """Clip the norm of each member's gradient (K, …); the norms before."""
     if len(weights[0]) == 1:  # torch's own is a few kernels for all weights
         return nn.utils.clip_grad_norm_(weights, limit).view(1)
     gradients = [weight.grad for weight in weights if weight.grad is not None]
-    each = [torch.linalg.vector_norm(gradient.flatten(1), dim=1) for gradient in gradients]
+    each = [torch.linalg.vector_norm(gradient, dim=tuple(range(1, gradient.dim()))) for gradient in gradients]
     norms = torch.linalg.vector_norm(torch.stack(each), dim=0)  # (K,)
     scale = (limit / (norms + 1e-6)).clamp(max=1.0)
     torch._foreach_mul_(gradients, [scale.view(-1, *[1] * (gradient.dim() - 1)) for gradient in gradients])
