@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import typer
 
+from vastsum.cli import main
 from vastsum.data import Dataset, load_dataset, make_synthetic
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+COMMAND_OF = cache(typer.main.get_command)  # made of the same functions every time, and slowly
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _imports_are_no_garbage() -> None:
+    """Who collects garbage need not look through all that was imported by now.
+
+    The bench does so after every training, and here, where all is imported, it would take longer than the training.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -55,3 +73,40 @@ def script() -> Callable[[str], ModuleType]:
         return module
 
     return loaded
+
+
+@pytest.fixture(scope="session")
+def untraced() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function called in a thread that coverage does not look at.
+
+    For other people's code that runs for long: being looked at, it would take twice the time.
+    """
+
+    def unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any, **named: Any) -> Any:
+            with ThreadPoolExecutor(1, initializer=sys.settrace, initargs=(None,)) as thread:
+                return thread.submit(function, *given, **named).result()
+
+        return called
+
+    return unseen
+
+
+@pytest.fixture
+def run_here(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`vastsum …` in this process, which spares the start of another."""
+    monkeypatch.setattr(typer.main, "get_command", COMMAND_OF)
+
+    def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        capfd.readouterr()  # what was said before is not the command's
+        with monkeypatch.context() as within:
+            within.setattr(sys, "argv", ["vastsum", *map(str, arguments)])
+            within.chdir(cwd or Path.cwd())
+            with pytest.raises(SystemExit) as end:
+                main()
+        said = capfd.readouterr()
+        return subprocess.CompletedProcess(list(arguments), int(end.value.code or 0), said.out, said.err)
+
+    return run

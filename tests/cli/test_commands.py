@@ -1,10 +1,14 @@
-"""The commands, run as a user runs them: real processes, real files."""
+"""The commands, run as a user runs them: real processes, real files.
+
+What a process of its own adds nothing to (it has torch to load first) is run in this one.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -17,14 +21,15 @@ from vastsum.training.checkpoints import load_scorer as load_checkpoint
 
 SMALL = ["--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=2"]
 ALONE = "--workers=1"  # every process has torch to load first
+Result = subprocess.CompletedProcess[str]
 
 
-def vastsum(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def vastsum(*arguments: object) -> Result:
     command = [sys.executable, "-m", "vastsum", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=None)
+    return subprocess.run(command, capture_output=True, text=True)
 
 
-def assert_clear_error(result: subprocess.CompletedProcess[str], *words: str) -> None:
+def assert_clear_error(result: Result, *words: str) -> None:
     assert result.returncode == 1
     assert "Traceback" not in result.stderr
     (line,) = result.stderr.strip().splitlines()
@@ -65,35 +70,41 @@ def test_synth_check_train_evaluate(trained: Path, synthetic_files: dict[str, Pa
     assert ours["tau"]["mean"] == pytest.approx(sum(sum(v) / len(v) for v in by_hand.values()) / len(by_hand))
 
 
-def test_evaluate_one_checkpoint_on_its_own_test_videos(trained: Path, synthetic_files: dict[str, Path]) -> None:
+def test_evaluate_one_checkpoint_on_its_own_test_videos(
+    run_here: Callable[..., Result], trained: Path, synthetic_files: dict[str, Path]
+) -> None:
     checkpoint = trained / "split0.seed1" / "best.safetensors"
-    result = vastsum("evaluate", checkpoint, synthetic_files["tvsum"])
+    result = run_here("evaluate", checkpoint, synthetic_files["tvsum"])
     assert result.returncode == 0, result.stderr
     assert "scored on the 2 test videos of its split" in result.stdout
-    other = vastsum("evaluate", checkpoint, synthetic_files["summe"])
+    other = run_here("evaluate", checkpoint, synthetic_files["summe"])
     assert other.returncode == 0, other.stderr
     assert "trained on another file" in other.stdout
 
 
-def test_evaluate_refuses_what_does_not_fit(trained: Path, synthetic_files: dict[str, Path], tmp_path: Path) -> None:
+def test_evaluate_refuses_what_does_not_fit(
+    run_here: Callable[..., Result], trained: Path, synthetic_files: dict[str, Path], tmp_path: Path
+) -> None:
     assert_clear_error(vastsum("evaluate", trained, synthetic_files["summe"]), "was trained on tvsum.h5")
     write_good(tmp_path / "narrow.h5")
     checkpoint = trained / "split0.seed0" / "last.safetensors"
-    assert_clear_error(vastsum("evaluate", checkpoint, tmp_path / "narrow.h5"), "width 24", "backbone")
-    assert_clear_error(vastsum("evaluate", tmp_path, synthetic_files["tvsum"]), "run.json")
+    assert_clear_error(run_here("evaluate", checkpoint, tmp_path / "narrow.h5"), "width 24", "backbone")
+    assert_clear_error(run_here("evaluate", tmp_path, synthetic_files["tvsum"]), "run.json")
     (trained / "split1.seed0" / "result.json").rename(tmp_path / "result.json")
-    assert_clear_error(vastsum("evaluate", trained, synthetic_files["tvsum"]), "not finished", "--resume")
+    assert_clear_error(run_here("evaluate", trained, synthetic_files["tvsum"]), "not finished", "--resume")
     (tmp_path / "result.json").rename(trained / "split1.seed0" / "result.json")
 
 
 @pytest.mark.parametrize("protocol", ["tvt", "last"])
-def test_the_other_protocols_and_kinds(tmp_path: Path, synthetic_files: dict[str, Path], protocol: str) -> None:
+def test_the_other_protocols_and_kinds(
+    run_here: Callable[..., Result], tmp_path: Path, synthetic_files: dict[str, Path], protocol: str
+) -> None:
     run = tmp_path / "run"
-    result = vastsum(
+    result = run_here(
         "train", synthetic_files["summe"], "--protocol", protocol, "-o", run, "--ablation=gated-residual", ALONE, *SMALL
     )
     assert result.returncode == 0, result.stderr
-    shown = vastsum("evaluate", run, synthetic_files["summe"]).stdout
+    shown = run_here("evaluate", run, synthetic_files["summe"]).stdout
     assert protocol in shown
     assert ("chosen on validation" in shown) == (protocol == "tvt")
 
@@ -105,35 +116,37 @@ def test_check_a_good_file(synthetic_files: dict[str, Path]) -> None:
     assert "synth_3" in result.stdout
 
 
-def test_check_lists_every_problem_and_exits_with_1(tmp_path: Path) -> None:
+def test_check_lists_every_problem_and_exits_with_1(run_here: Callable[..., Result], tmp_path: Path) -> None:
     path = tmp_path / "bad.h5"
     write_good(path, n_videos=8)
     names = ["no features", "picks repeat", "segments overlap", "NaN scores", "wider features", "summary too short"]
     with h5py.File(path, "a") as file:
         for number, name in enumerate(names, start=1):
             BREAKAGES[name][0](file[f"video_{number}"])
-    result = vastsum("check", path)
+    result = run_here("check", path)
     assert result.returncode == 1
     for number, name in enumerate(names, start=1):
         assert f"video_{number}/{BREAKAGES[name][1]}: " in result.stdout
     assert "6 errors" in result.stdout
 
 
-def test_check_names_videos_a_split_file_invents(synthetic_files: dict[str, Path], tmp_path: Path) -> None:
+def test_check_names_videos_a_split_file_invents(
+    run_here: Callable[..., Result], synthetic_files: dict[str, Path], tmp_path: Path
+) -> None:
     splits = tmp_path / "splits.json"
     splits.write_text('[{"train": ["synth_1"], "test": ["nobody"]}]')
-    result = vastsum("check", synthetic_files["tvsum"], "--splits", splits)
+    result = run_here("check", synthetic_files["tvsum"], "--splits", splits)
     assert result.returncode == 1
     assert "nobody" in result.stdout
 
 
-def test_synth_does_not_overwrite(tmp_path: Path) -> None:
+def test_synth_does_not_overwrite(run_here: Callable[..., Result], tmp_path: Path) -> None:
     path = tmp_path / "a.h5"
     assert vastsum("synth", "-o", path, "--videos=3", "--seconds=10").returncode == 0
     before = path.read_bytes()
-    assert_clear_error(vastsum("synth", "-o", path), "exists already", "--overwrite")
+    assert_clear_error(run_here("synth", "-o", path), "exists already", "--overwrite")
     assert path.read_bytes() == before
-    assert vastsum("synth", "-o", path, "--videos=4", "--seconds=10", "--overwrite").returncode == 0
+    assert run_here("synth", "-o", path, "--videos=4", "--seconds=10", "--overwrite").returncode == 0
     assert path.read_bytes() != before
 
 
@@ -162,9 +175,13 @@ def test_training_on_a_broken_file_writes_nothing(tmp_path: Path, name: str) -> 
     ],
 )
 def test_wrong_arguments_write_nothing(
-    tmp_path: Path, synthetic_files: dict[str, Path], arguments: list[str], words: list[str]
+    run_here: Callable[..., Result],
+    tmp_path: Path,
+    synthetic_files: dict[str, Path],
+    arguments: list[str],
+    words: list[str],
 ) -> None:
-    result = vastsum("train", synthetic_files["tvsum"], "-o", tmp_path / "run", *arguments, cwd=tmp_path)
+    result = run_here("train", synthetic_files["tvsum"], "-o", tmp_path / "run", *arguments, cwd=tmp_path)
     assert_clear_error(result, *words)
     assert not list(tmp_path.iterdir())
 
@@ -184,7 +201,7 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_becomes_a_model_for_summarize(
-    trained: Path, synthetic_files: dict[str, Path], tmp_path: Path
+    run_here: Callable[..., Result], trained: Path, synthetic_files: dict[str, Path], tmp_path: Path
 ) -> None:
     checkpoint = trained / "split0.seed0" / "last.safetensors"
     model = tmp_path / "mine.onnx"
@@ -196,7 +213,7 @@ def test_a_checkpoint_becomes_a_model_for_summarize(
     ours = load_checkpoint(checkpoint)[0].predict(video.features, video.segments)
     assert theirs.mean == pytest.approx(ours.mean, abs=1e-4)
     assert theirs.std == pytest.approx(ours.std, abs=1e-4)
-    assert_clear_error(vastsum("export", checkpoint, "-o", model), "exists already")
-    assert_clear_error(vastsum("export", checkpoint, "-o", tmp_path / "mine.bin"), ".onnx")
-    assert_clear_error(vastsum("export", tmp_path / "absent.safetensors", "-o", tmp_path / "x.onnx"), "does not exist")
+    assert_clear_error(run_here("export", checkpoint, "-o", model), "exists already")
+    assert_clear_error(run_here("export", checkpoint, "-o", tmp_path / "mine.bin"), ".onnx")
+    assert_clear_error(run_here("export", tmp_path / "absent.safetensors", "-o", tmp_path / "x.onnx"), "does not exist")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.onnx"]

@@ -15,8 +15,8 @@ from vastsum.export import FORMATS
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The demo in an empty folder, every scene cut down to two seconds."""
-    scenes = tuple(demo.Scene(scene.draw, scene.tones_hz, 2) for scene in demo.SCENES)
+    """The demo in an empty folder, every scene cut down to a second."""
+    scenes = tuple(demo.Scene(scene.draw, scene.tones_hz, 1) for scene in demo.SCENES)
     monkeypatch.setattr(demo, "SCENES", scenes)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "demo"
@@ -31,7 +31,7 @@ def test_demo_runs_and_runs_again(short: Path, capsys: pytest.CaptureFixture[str
         assert "importance" in said
         assert "film.summary.mp4" in said
     summary = vastsum.Summary.load(short / "film.summary.json")
-    assert summary.video.duration_s == pytest.approx(2 * len(demo.SCENES))
+    assert summary.video.duration_s == pytest.approx(len(demo.SCENES))
     with av.open(str(short / "film.mp4")) as film:
         assert film.streams.video
         assert film.streams.audio

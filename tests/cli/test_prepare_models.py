@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -15,9 +16,10 @@ SMALL = [
     "--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=1",
     "--workers=1",
 ]  # fmt: skip
+Result = subprocess.CompletedProcess[str]
 
 
-def vastsum(*arguments: object) -> subprocess.CompletedProcess[str]:
+def vastsum(*arguments: object) -> Result:
     command = [sys.executable, "-m", "vastsum", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True)
 
@@ -30,7 +32,7 @@ def films(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_from_videos_to_results(films: Path, tmp_path: Path) -> None:
+def test_from_videos_to_results(run_here: Callable[..., Result], films: Path, tmp_path: Path) -> None:
     table, data, run = tmp_path / "people.csv", tmp_path / "mine.h5", tmp_path / "run"
     table.write_text(
         "video,annotator,start_s,end_s\n"
@@ -42,19 +44,19 @@ def test_from_videos_to_results(films: Path, tmp_path: Path) -> None:
     assert made.returncode == 0, made.stderr
     assert "3 videos, annotated like summe" in made.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.h5", "people.csv"]
-    checked = vastsum("check", data)
+    checked = run_here("check", data)
     assert checked.returncode == 0, checked.stdout
     assert "summe, 3 of 3 videos usable, no errors, 0 notes" in checked.stdout
     assert "old town" in checked.stdout
-    trained = vastsum("train", data, "-o", run, "--workers=1", *SMALL)
+    trained = run_here("train", data, "-o", run, "--workers=1", *SMALL)
     assert trained.returncode == 0, trained.stderr
     assert "trained 3 networks" in trained.stdout
-    evaluated = vastsum("evaluate", run, data)
+    evaluated = run_here("evaluate", run, data)
     assert evaluated.returncode == 0, evaluated.stderr
     assert "VASTSum" in evaluated.stdout
 
 
-def test_without_annotations(films: Path, tmp_path: Path) -> None:
+def test_without_annotations(run_here: Callable[..., Result], films: Path, tmp_path: Path) -> None:
     data = tmp_path / "mine.h5"
     (tmp_path / "broken.mp4").write_bytes(b"not a video")
     made = vastsum("prepare", films / "beach.mp4", tmp_path / "broken.mp4", "-o", data, "--fps=1")
@@ -67,12 +69,12 @@ def test_without_annotations(films: Path, tmp_path: Path) -> None:
         assert set(file) == {"beach"}
         assert file["beach/features"].shape == (8, 1280)
         assert not [key for key in file["beach"] if key.startswith(("user_", "gt"))]
-    checked = vastsum("check", data)
+    checked = run_here("check", data)
     assert checked.returncode == 1
     assert "beach/user_summary: is missing" in checked.stdout
 
 
-def test_mistakes_are_one_line_and_leave_nothing(films: Path, tmp_path: Path) -> None:
+def test_mistakes_are_one_line_and_leave_nothing(run_here: Callable[..., Result], films: Path, tmp_path: Path) -> None:
     table, data = tmp_path / "people.csv", tmp_path / "mine.h5"
     table.write_text("video,annotator,start_s,end_s\nbeach,anna,0,2\nbeech,anna,0,2\n")
     refused = vastsum("prepare", films, "--annotations", table, "-o", data)
@@ -81,13 +83,13 @@ def test_mistakes_are_one_line_and_leave_nothing(films: Path, tmp_path: Path) ->
     assert line == f"error: {table}: line 3: 'beech' is none of the videos given; correct it, or add the video"
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
     data.write_bytes(b"precious")
-    refused = vastsum("prepare", films, "-o", data)
+    refused = run_here("prepare", films, "-o", data)
     assert refused.returncode == 1
     assert "exists already" in refused.stderr
     assert data.read_bytes() == b"precious"
 
 
-def test_models() -> None:
+def test_models(run_here: Callable[..., Result]) -> None:
     shown = vastsum("models")
     assert shown.returncode == 0, shown.stderr
     for word in (
@@ -101,7 +103,7 @@ def test_models() -> None:
         "--weights",
     ):
         assert word in shown.stdout
-    listed = {(row["kind"], row["name"]): row for row in json.loads(vastsum("models", "--json").stdout)}
+    listed = {(row["kind"], row["name"]): row for row in json.loads(run_here("models", "--json").stdout)}
     default = listed["backbone", "efficientnet_lite0"]
     assert default["present"]
     assert default["is_default"]

@@ -13,9 +13,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 
 from browsing import chromium
 from films import Recipe, make_video, video_maker
-from running import Result
-
-from vastsum.cli import main
 
 VIDEOS = Path(__file__).resolve().parents[3] / "shared" / "videos"
 
@@ -52,17 +49,3 @@ def browser() -> Iterator[Any]:
     """A real Chromium, started once."""
     with chromium() as started:
         yield started
-
-
-@pytest.fixture
-def run_here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    """`vastsum …` in this process, which spares the start of another."""
-
-    def run(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["vastsum", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capfd.readouterr()
-        return Result(sys.argv, int(end.value.code or 0), said.out, said.err)
-
-    return run

@@ -11,15 +11,18 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
+import typer
 from films import Recipe, make_video
 
 from vastsum.cli import main
 from vastsum.data import make_synthetic
 
 EARLIER = b"what an earlier run left here"
+COMMAND_OF = cache(typer.main.get_command)  # made of the same functions every time, and slowly
 Files = dict[str, str]  # name below the output folder, and a digest of what is in it
 
 
@@ -58,7 +61,8 @@ def run(scenario: Scenario, inputs: Path, output: Path) -> Ended:
     argv = ["vastsum", *(argument.format(inputs=inputs, output=output) for argument in scenario.arguments)]
     said, errors = io.StringIO(), io.StringIO()
     code: object = 0
-    with patch.object(sys, "argv", argv), redirect_stdout(said), redirect_stderr(errors):
+    quickly = patch.object(typer.main, "get_command", COMMAND_OF)
+    with patch.object(sys, "argv", argv), quickly, redirect_stdout(said), redirect_stderr(errors):
         try:
             main()
         except SystemExit as end:

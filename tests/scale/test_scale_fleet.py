@@ -242,8 +242,10 @@ def test_a_place_that_is_none_is_refused(films: Callable[[int], Path], tmp_path:
         (["a.mp4", "b.mp4", "-o", "nosuch://out"], "nosuch://out: is no address that is read here"),
     ],
 )
-def test_arguments_that_do_not_fit_together(tmp_path: Path, arguments: list[str], words: str) -> None:
-    result = subprocess.run(vastsum_command(*arguments), capture_output=True, text=True, cwd=tmp_path)
+def test_arguments_that_do_not_fit_together(
+    run_here: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, arguments: list[str], words: str
+) -> None:
+    result = run_here("summarize", *arguments, cwd=tmp_path)
     assert result.returncode == 1
     (line,) = result.stderr.strip().splitlines()
     assert words in line

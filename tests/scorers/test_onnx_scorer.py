@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import onnx
@@ -40,11 +43,16 @@ def network() -> VastsumNetwork:
 
 
 @pytest.fixture(scope="module")
-def files(network: VastsumNetwork, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def files(
+    network: VastsumNetwork,
+    tmp_path_factory: pytest.TempPathFactory,
+    untraced: Callable[..., Any],
+) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("onnx")
     paths = {likelihood: folder / f"{likelihood}.onnx" for likelihood in ("gaussian", "bernoulli")}
-    for likelihood, path in paths.items():
-        export_onnx(network, likelihood, path, {"name": likelihood})
+    with patch.object(torch.onnx, "export", untraced(torch.onnx.export)):
+        for likelihood, path in paths.items():
+            export_onnx(network, likelihood, path, {"name": likelihood})
     return paths
 
 

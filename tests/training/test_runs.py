@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,8 +172,16 @@ def test_stopped_after_any_epoch_it_ends_in_the_same_bits(tmp_path: Path, tvsum:
     assert files == {"log.csv", "result.json", "last.safetensors", "best.safetensors"}
 
 
-def test_killed_for_real_it_resumes_to_the_same_bits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    """SIGKILL to the command and its workers in the middle of training, then --resume."""
+def n_left_of(session: int) -> int:
+    """Its processes, but for those that only wait to be buried."""
+    listed = subprocess.run(["ps", "-o", "stat=", "-s", str(session)], capture_output=True, text=True)
+    return sum(not state.startswith("Z") for state in listed.stdout.split())
+
+
+def test_killed_for_real_it_resumes_to_the_same_bits(
+    run_here: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path, tvsum: Dataset
+) -> None:
+    """SIGKILL to the command in the middle of training, which its workers notice; then --resume."""
     settings = [
         "network.width=16",
         "network.heads=2",
@@ -180,25 +189,31 @@ def test_killed_for_real_it_resumes_to_the_same_bits(tmp_path: Path, synthetic_f
         "training.epochs=6",
         "training.checkpoint_every=1",
     ]
-    command = [sys.executable, "-m", "vastsum", "train", str(synthetic_files["tvsum"]), "--protocol=5fcv"]
-    command += [f"--set={setting}" for setting in settings]
+    three = [{"train": split.train, "test": split.test} for split in load_splits(tvsum).splits[:3]]
+    (tmp_path / "splits.json").write_text(json.dumps(three))
+    asked = ["train", str(tvsum.path), "--protocol=5fcv", f"--splits={tmp_path / 'splits.json'}"]
+    asked += [f"--set={setting}" for setting in settings]
+    command = [sys.executable, "-m", "vastsum", *asked]
     quiet_output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     killed = tmp_path / "killed"
     process = subprocess.Popen([*command, "-o", str(killed), "--workers=2"], start_new_session=True, **quiet_output)
     deadline = time.monotonic() + 60
     while not list(killed.glob("*/state.safetensors")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    time.sleep(0.3)
+    time.sleep(0.15)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert len(list(killed.glob("*/result.json"))) < 5, "it was killed in the middle"
-    time.sleep(1.5)  # workers notice and leave
+    assert len(list(killed.glob("*/result.json"))) < len(three), "it was killed in the middle"
+    deadline = time.monotonic() + 10
+    while n_left_of(process.pid):
+        assert time.monotonic() < deadline, "the workers did not leave"
+        time.sleep(0.05)
 
-    refused = subprocess.run([*command, "-o", str(killed)], capture_output=True, text=True)
+    refused = run_here(*asked, "-o", killed)
     assert refused.returncode == 1
     assert "--resume" in refused.stderr
-    for extra in (["-o", str(killed), "--resume"], ["-o", str(tmp_path / "whole")]):
-        subprocess.run([*command, *extra, "--workers=1"], check=True, **quiet_output)
+    subprocess.run([*command, "-o", str(killed), "--resume", "--workers=1"], check=True, **quiet_output)
+    assert run_here(*asked, "-o", tmp_path / "whole", "--workers=1").returncode == 0
     run = load_run(killed)
     whole = load_run(tmp_path / "whole")
     for job in run.jobs:

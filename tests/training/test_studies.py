@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import h5py
 import numpy as np
@@ -102,7 +105,10 @@ def test_firmness_is_told_against_no_stability_loss(tmp_path: Path, synthetic_fi
     assert len({trial["spread"] for trial in (without, *others)}) > 1, "the loss does something"
 
 
-def test_a_study_of_every_step_goes_on_where_it_stopped(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+def test_a_study_of_every_step_goes_on_where_it_stopped(
+    script: Callable[[str], ModuleType], tmp_path: Path, synthetic_files: dict[str, Path],
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     output = tmp_path / "steps.json"
     asked = [synthetic_files["summe"], "--method", "vasnet", "--max-epochs", 2, "-o", output]
     done = run("every_step.py", *asked)
@@ -113,9 +119,13 @@ def test_a_study_of_every_step_goes_on_where_it_stopped(tmp_path: Path, syntheti
         assert max(found["mean of all"], found["best epoch"]) <= found["best step"]
     (_, *rest) = study["trainings"].items()
     output.write_text(json.dumps(study | {"trainings": dict(rest)}))
-    again = run("every_step.py", *asked)
-    assert "1 of 1 trained" in again.stdout
+
+    # From here on in this process, which has loaded torch.
+    monkeypatch.syspath_prepend(ROOT / "scripts")  # where the workers find the module
+    monkeypatch.setattr(sys, "argv", ["every_step.py", *map(str, asked)])
+    script("every_step").main()
+    assert "1 of 1 trained" in capsys.readouterr().out
     assert json.loads(output.read_text())["found"] == study["found"]
-    other = run("every_step.py", *asked[:-1], output, "--max-epochs", 3)
-    assert other.returncode == 1
-    assert "holds another study" in other.stderr
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--max-epochs", "3"])
+    with pytest.raises(SystemExit, match=r"error: .* holds another study"):  # a text, so the exit code is 1
+        runpy.run_path(str(ROOT / "scripts" / "every_step.py"), run_name="__main__")

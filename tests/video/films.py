@@ -29,12 +29,16 @@ def picture_of(index: int, width: int = 160, height: int = 120) -> np.ndarray:
 def read_index(image: np.ndarray) -> int:
     """What `picture_of` wrote, whatever size the picture has now."""
     height, width = image.shape[:2]
-    index = 0
-    for bit in range(COLUMNS * ROWS):
-        row, column = divmod(bit, COLUMNS)
-        y, x = int((row + 0.5) * height / ROWS), int((column + 0.5) * width / COLUMNS)
-        index |= int(image[y - 1 : y + 2, x - 1 : x + 2].mean() > 120) << bit
-    return index
+    rows, columns = _around_middles(height, ROWS), _around_middles(width, COLUMNS)
+    middles = image[rows.ravel()][:, columns.ravel()].reshape(ROWS, 3, COLUMNS, 3, -1)
+    bits = (middles.mean(axis=(1, 3, 4)) > 120).ravel()
+    return int(bits @ (1 << np.arange(COLUMNS * ROWS)))
+
+
+def _around_middles(length: int, n_blocks: int) -> np.ndarray:
+    """The three pixels in the middle of each block, (blocks, 3)."""
+    middles = ((np.arange(n_blocks) + 0.5) * length / n_blocks).astype(int)
+    return middles[:, None] + np.array([-1, 0, 1])
 
 
 def tone(n_samples: int, beep_at: Iterable[int] = (), length: int = 1600) -> np.ndarray:
@@ -155,7 +159,11 @@ def play(path: Path) -> Decoded:
         frames = list(container.decode(video=0))
         indices = [read_index(np.asarray(f.to_ndarray(format="rgb24"))) for f in frames]
         times = [float(f.pts * f.time_base) for f in frames]
-    samples = np.zeros(0, np.float32)
+    return Decoded(indices, times, (frames[0].width, frames[0].height), _heard(path))
+
+
+def _heard(path: Path) -> np.ndarray:
+    blocks: list[tuple[int, np.ndarray]] = []
     with av.open(str(path)) as container:
         if container.streams.audio:
             resampler = av.AudioResampler("fltp", "mono", AUDIO_RATE)
@@ -163,13 +171,11 @@ def play(path: Path) -> Decoded:
                 for block in resampler.resample(frame):
                     at = round(float(block.pts * block.time_base) * AUDIO_RATE)
                     data = block.to_ndarray()[0]
-                    if at < 0:
-                        data, at = data[-at:], 0
-                    grown = np.zeros(max(len(samples), at + len(data)), np.float32)
-                    grown[: len(samples)] = samples
-                    grown[at : at + len(data)] = data
-                    samples = grown
-    return Decoded(indices, times, (frames[0].width, frames[0].height), samples)
+                    blocks.append((max(at, 0), data[max(-at, 0) :]))
+    samples = np.zeros(max((at + len(data) for at, data in blocks), default=0), np.float32)
+    for at, data in blocks:
+        samples[at : at + len(data)] = data
+    return samples
 
 
 def beep_onsets_s(samples: np.ndarray) -> list[float]:
