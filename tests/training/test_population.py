@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.errors import ConfigError
@@ -19,7 +20,8 @@ from vastsum.scorers.csta import Csta
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout, Normal, layer_keys, noise_layers
 from vastsum.scorers.sum_gan import SumGan
-from vastsum.training import Config, load_config
+from vastsum.training import Config, load_config, loop
+from vastsum.training.batches import Shelf
 from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member, Trainer, _order
 from vastsum.training.population import Assignment, Trained, train_together
@@ -61,6 +63,52 @@ def test_a_population_gives_the_numbers_of_separate_training(kind: str, tvsum: D
         mine, theirs = together.network(n).state_dict(), alone.network().state_dict()
         for name in mine:
             np.testing.assert_allclose(mine[name], theirs[name], atol=1e-4, err_msg=name)
+
+
+def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weights and batches lie in memory as a GPU likes them."""
+    plain = loop.stack_module_state
+
+    def laid_out(networks: list[nn.Module]) -> tuple[loop.Weights, loop.Weights]:
+        weights, buffers = plain(networks)
+        return {name: loop._laid_out(weight) for name, weight in weights.items()}, buffers
+
+    monkeypatch.setattr(loop, "stack_module_state", laid_out)
+    monkeypatch.setattr(loop, "Shelf", lambda videos, _: Shelf(videos, loop.GPU_ALIGNED))
+
+
+def test_laid_out_for_a_gpu_it_learns_the_same(tvsum: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    population = members(tvsum, 3)
+    expected, expected_logs = trained(QUICK, population)
+    as_on_a_gpu(monkeypatch)
+    found, logs = trained(QUICK, population)
+    assert found._batch(next(found._passes(next(found._steps(0))))).mask.shape[1] % loop.GPU_ALIGNED == 0
+    for log, expected_log in zip(logs, expected_logs, strict=True):
+        for own, expected_own in zip(log, expected_log, strict=True):
+            assert own == pytest.approx(expected_own, rel=1e-4, abs=1e-4)
+    for name, weight in expected.weights.items():
+        torch.testing.assert_close(found.weights[name], weight, rtol=1e-3, atol=1e-4)
+    across = {name for name, weight in found.weights.items() if not weight.is_contiguous()}
+    assert across, "matrices lie column by column"
+
+    resumed = Trainer(VastsumMethod(QUICK), population)
+    saved = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in found.state().items()}
+    resumed.load_state(saved)
+    assert resumed.train_epoch(EPOCHS) == found.train_epoch(EPOCHS)
+
+
+def test_pictures_laid_out_for_a_gpu_are_convolved_the_same(tvsum: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.set_num_threads(1)
+    alone = Member(tuple(tvsum.videos.values())[:1], seed=0)  # a step an epoch: of more, rounding makes other networks
+
+    def losses(trainer: Trainer) -> list[float]:
+        return [trainer.train_epoch(epoch)[0]["total"] for epoch in range(2)]
+
+    expected = losses(Trainer(Csta(thinner=16), [alone]))
+    as_on_a_gpu(monkeypatch)
+    trainer = Trainer(Csta(thinner=16), [alone])
+    assert losses(trainer) == pytest.approx(expected, rel=1e-3)
+    assert not trainer.weights["cnn.conv3.conv.weight"].is_contiguous()
 
 
 class Narrow(VastsumMethod):

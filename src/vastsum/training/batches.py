@@ -17,8 +17,6 @@ from vastsum.scorers.batch import Batch
 from vastsum.selection import select
 from vastsum.types import Kind, Prediction, Segments
 
-ALIGNED = 8  # picks: on a GPU, products of matrices whose rows begin anywhere take up to twice as long
-
 
 def sent(values: NDArray[Any] | Tensor, device: torch.device | str) -> Tensor:
     """Small things for a device to work with. It is not waited for: what it was told before goes on meanwhile."""
@@ -66,15 +64,15 @@ class Shelf:
     """Videos one after another in long tensors, a row a pick or a segment: a padded batch is one gather of each.
 
     Row 0 is zero; padding points at it. So padded picks have no features and no importance, and stand in segment 0, but
-    they are masked everywhere.
+    they are masked everywhere. A batch is padded to a multiple of `aligned`.
     """
 
-    def __init__(self, videos: Sequence[VideoTensors]) -> None:
+    def __init__(self, videos: Sequence[VideoTensors], aligned: int = 1) -> None:
         def laid_out(name: str) -> Tensor:
             rows = torch.cat([getattr(video, name) for video in videos])
             return torch.cat([torch.zeros_like(rows[:1]), rows])
 
-        self.videos = videos
+        self.videos, self._aligned = videos, aligned
         self.n_picks = np.array([video.n_picks for video in videos])
         self.n_segments = np.array([len(video.segments) for video in videos])
         self.n_annotators = np.array([video.annotations.shape[1] for video in videos])
@@ -109,7 +107,7 @@ class Shelf:
     def _places(self, counts: NDArray[Any], taken: NDArray[Any]) -> tuple[Tensor, Tensor]:
         """Where the rows of the videos taken lie, (B, longest), and which of these places are real."""
         starts = sent((1 + np.cumsum(counts) - counts)[taken], self._features.device)[:, None]
-        real = self._real(counts[taken], ALIGNED if self._features.is_cuda else 1)
+        real = self._real(counts[taken], self._aligned)
         return torch.where(real, starts + torch.arange(real.shape[1], device=real.device), 0), real
 
     def _real(self, counts: NDArray[Any], aligned: int = 1) -> Tensor:

@@ -28,6 +28,7 @@ from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.replaying import Program, Replays
 from vastsum.types import FloatArray, IntArray
 
+GPU_ALIGNED = 8  # picks: products of matrices whose rows begin anywhere take a GPU up to twice as long
 GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members, or fewer where its memory is small
 
 LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
@@ -325,7 +326,8 @@ class Trainer:
 
     def _stock(self, videos: Sequence[BenchmarkVideo]) -> None:
         self._videos |= {id(video): video for video in videos}
-        self._shelf = Shelf([VideoTensors.of(video, self.device) for video in self._videos.values()])
+        tensors = [VideoTensors.of(video, self.device) for video in self._videos.values()]
+        self._shelf = Shelf(tensors, 1 if self.device == "cpu" else GPU_ALIGNED)
 
     def _optimizer(self, prefixes: tuple[str, ...]) -> torch.optim.Optimizer:
         named = self.weights.items()
