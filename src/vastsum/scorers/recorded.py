@@ -14,8 +14,8 @@ from torch import Tensor
 
 Tensors = list[Tensor]
 Program = Callable[[Tensors, Tensors, Tensors], tuple[Tensors, Tensors]]
-"""From tensors over time (T, …), those that stay, and what is carried from step to step: what is found at each step
-(T, …), and what is carried on. Sizes, program and whether TF32 is allowed are all that it may depend on."""
+"""From tensors over time (T, N, B, …), those that stay, and what is carried from step to step: what is found at each
+step (T, N, B, …), and what is carried on. Sizes, program and whether TF32 is allowed are all that it may depend on."""
 
 STRETCH = 32  # steps
 N_RECORDED = 32  # recordings kept, one for each program and size: each holds memory
@@ -40,7 +40,8 @@ def in_stretches(
     precision = torch.get_float32_matmul_precision()
     recorded = _recorded(program, *sizes, over_time[0].device, over_time[0].dtype, precision)
     recorded.set(fixed, carried)
-    found = [each.new_empty(n_steps, *each.shape[1:]) for each in recorded.found]
+    # Along time for each row, as whoever reads it wants it: so it is laid down once.
+    found = [each.new_empty(*each.shape[1:3], n_steps, *each.shape[3:]).movedim(2, 0) for each in recorded.found]
     for first in reversed(firsts) if backwards else firsts:
         stretch = slice(first, min(first + STRETCH, n_steps))
         recorded.run([each[stretch] for each in over_time])
