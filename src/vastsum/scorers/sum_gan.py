@@ -6,7 +6,8 @@ It sees no annotation. Each pass serves three losses: selector and encoder make 
 discriminator's eyes), the code normal and the summary short; the decoder makes it close and believed; the discriminator
 tells originals from what was made of the summary and of picks weighed at random. Departures: features are halved in
 width by a linear layer and all LSTMs have that width (the paper's have up to 2048); the decoder is fed nothing; encoder
-and decoder are not trained beforehand; a step takes eight videos, of like length. Number of epochs, rates and the
+and decoder are not trained beforehand; a step takes eight videos, of like length. Number of epochs, rates, clipping and
+the share to select are those of J. Cho's reimplementation (github.com/j-min/Adversarial_Video_Summary); they and the
 details of the losses were not checked against the paper's text.
 """
 
