@@ -95,27 +95,23 @@ class Bomb:
         return Path.touch, (self.crater,)
 
 
-_found_classes: list[str] | None = None
-
-
-def _listen(event: str, given: tuple[object, ...]) -> None:
-    if event == "pickle.find_class" and _found_classes is not None:
-        _found_classes.append(".".join(map(str, given)))
-
-
-sys.addaudithook(
-    _listen
-)  # Python itself tells of every name that any unpickler looks up, by whatever road it is reached
+# Python itself tells of every name that any unpickler looks up, by whatever road it is reached. Who listens must be a
+# function of C's. One of Python's lets other threads on; those that set a trace meanwhile, as coverage has every thread
+# do, are refused it by Python 3.11, and die as they start.
+_heard: dict[str, tuple[object, ...]] = {}
+sys.addaudithook(_heard.setdefault)
+UNPICKLED = "pickle.find_class"
 
 
 @contextmanager
 def unpickled_names() -> Iterator[list[str]]:
-    global _found_classes
-    _found_classes = []
+    """The first one, if any is looked up."""
+    names: list[str] = []
+    _heard.pop(UNPICKLED, None)
     try:
-        yield _found_classes
+        yield names
     finally:
-        _found_classes = None
+        names += [".".join(map(str, _heard[UNPICKLED]))] if UNPICKLED in _heard else []
 
 
 def read_run(path: Path) -> object:
