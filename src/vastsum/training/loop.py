@@ -28,7 +28,7 @@ from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.replaying import Program, Replays
 from vastsum.types import FloatArray, IntArray
 
-GPU_ALIGNED = 8  # picks: products of matrices whose rows begin anywhere take a GPU up to twice as long
+GPU_ALIGNED = 8  # picks: for matrices whose rows begin anywhere, a GPU has slower products only
 GPU_PICKS = 120_000  # padded picks in one pass on a GPU, over all members, or fewer where its memory is small
 
 LIKE_LENGTHS = 5  # videos near in length that change places from seed to seed
