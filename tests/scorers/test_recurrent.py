@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from functools import partial
 from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from vastsum.scorers import recorded, recurrent
 from vastsum.scorers.recurrent import Lstm, reversed_in_time
 
 MASK = torch.arange(11)[None] < torch.tensor([[11], [6], [1]])
@@ -71,39 +69,6 @@ def test_many_at_once_are_each_alone() -> None:
         torch.testing.assert_close(together[n][mask[n]], alone[mask[n]])
         for name, weight in member.named_parameters():
             torch.testing.assert_close(weights[name].grad[n], weight.grad)
-
-
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_stretch_by_stretch_it_is_the_same(both_ways: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a GPU does it, but that a stretch is run where it would be replayed."""
-    mask = torch.arange(75)[None] < torch.tensor([[60], [75], [1]])  # more than two stretches
-    torch.manual_seed(0)
-    ours = Lstm(5, 7, 2, both_ways=both_ways).double()
-    x = torch.randn(3, 75, 5, dtype=torch.float64, requires_grad=True)
-    start = None if both_ways else (torch.randn(3, 2, 7, dtype=torch.float64),) * 2
-
-    def outcome() -> list[Tensor]:
-        told, (hidden, cell) = ours(x, mask, start)
-        loss = told[mask].square().sum() + (hidden * cell).sum()
-        return [told[mask], hidden, cell, *torch.autograd.grad(loss, [*ours.parameters(), x])]
-
-    expected = outcome()
-    monkeypatch.setattr(recorded, "_recorded", Rerun)
-    monkeypatch.setattr(recurrent, "run_over_time", partial(recorded.in_stretches, backwards=False))
-    torch.testing.assert_close(outcome(), expected)
-
-
-class Rerun(recorded._Recorded):
-    def __init__(self, program: Any, *sizes: Any) -> None:
-        *sizes, _, dtype, _ = sizes
-        self.over_time, self.fixed, self.carried = ([torch.zeros(s, dtype=dtype) for s in part] for part in sizes)
-        self.program, self.graph = program, self
-        self.found = program(self.over_time, self.fixed, self.carried)[0]
-
-    def replay(self) -> None:
-        found, last = self.program(self.over_time, self.fixed, self.carried)
-        for own, now in zip((*self.found, *self.carried), (*found, *last), strict=True):
-            own.copy_(now)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")

@@ -57,8 +57,7 @@ class Play(NamedTuple):
     code_log_variance: Tensor
     distance: Tensor  # (B,) of the original and the one made anew, as the discriminator sees them
     original: Tensor  # (B,) probability of being an original: of the original itself,
-    summary: Tensor  # of what was made of the summary,
-    summary_alone: Tensor  # and the same, where the discriminator's gradient ends
+    summary: Tensor  # and of what was made of the summary
     scores: Tensor  # (B, T) of the selector, before anything was chosen
     episode: Episode
     rewards: Tensor  # (B, S)
@@ -104,7 +103,7 @@ class AcSumGan(LearnedMethod):
         if moment.phase == "decoder":
             return {"total": play.distance + (1 - play.summary) ** 2}
         if moment.phase == "discriminator":
-            caught = (1 - play.original) ** 2 + play.summary_alone**2
+            caught = (1 - play.original) ** 2 + play.summary**2
             return {"total": caught, "discrimination": caught}
         surprise = self.returns(play.rewards) - play.episode.value  # (B, S)
         if moment.phase == "critic":
@@ -146,17 +145,17 @@ class AcSumGanNetwork(nn.Module):
         importance = scores * episode.weights[:, -1].gather(1, fragment)
         if not self.training:
             return AcSumGanOutput(importance, ())
-        mean, log_variance, made = self.remade(x * importance.unsqueeze(-1), mask, self.code)
-        # All three together: the steps of an LSTM take as long for three videos as for one.
-        views, logits = self.discriminator(torch.cat([x, made, made.detach()]), mask.repeat(3, 1))
-        (seen, seen_made, _), (original, summary, summary_alone) = views.chunk(3), logits.chunk(3)
+        # No part learns by way of the summary what comes before it, so a gradient ends there.
+        mean, log_variance, made = self.remade((x * importance.unsqueeze(-1)).detach(), mask, self.code)
+        # Both together: the steps of an LSTM take as long for two videos as for one.
+        views, logits = self.discriminator(torch.cat([x, made]), mask.repeat(2, 1))
+        (seen, seen_made), (original, summary) = views.chunk(2), logits.chunk(2)
         play = Play(
             mean,
             log_variance,
             distance(seen, seen_made),
             torch.sigmoid(original),
             torch.sigmoid(summary),
-            torch.sigmoid(summary_alone),
             scores,
             episode,
             self.rewards(x, scores, fragment, mask, episode, seen),

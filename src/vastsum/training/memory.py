@@ -6,7 +6,7 @@ import gc
 
 import torch
 
-from vastsum.scorers.recorded import forget_recordings
+from vastsum.scorers.recurrent import forget_recordings
 
 
 def is_want_of_memory(error: BaseException | None) -> bool:
