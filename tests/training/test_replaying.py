@@ -19,7 +19,8 @@ from vastsum.training.replaying import Program, Replays
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_a_gpu_replays_what_it_would_find_without(tvsum: Dataset) -> None:
-    """Convolutions on a GPU differ from time to time, and trainings with them: losses are compared, not weights."""
+    """Convolutions on a GPU differ from time to time, and trainings with them: losses are compared, not weights. By the
+    third epoch those of two trainings without recordings were seen to differ by 2.5 %."""
     videos = tuple(tvsum.videos.values())[:4]
     logs: list[list[dict[str, float]]] = []
     for replayed in (True, False):
@@ -36,7 +37,7 @@ def test_a_gpu_replays_what_it_would_find_without(tvsum: Dataset) -> None:
         for found, expected in zip(scores, trainer.importance([videos])[0], strict=True):
             np.testing.assert_allclose(found, expected, atol=1e-3)
     for found, expected in zip(*logs, strict=True):
-        assert found["total"] == pytest.approx(expected["total"], rel=1e-2)
+        assert found["total"] == pytest.approx(expected["total"], rel=5e-2)
 
 
 class Rerun(Replays):

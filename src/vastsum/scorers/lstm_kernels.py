@@ -5,14 +5,14 @@ again on its way to the gates; here it stays on the chip. And Python takes longe
 it, so a stretch of launches is recorded as a CUDA graph, one for each size. Where the tensors lie its kernels read when
 they run: nothing is copied in or out.
 
-Weights and what goes from step to step have 16 bits, sums 32. Forth that is float16, whose mantissa is TF32's: no hidden
-vector is beyond its reach. Gradients may be, so back it is bfloat16. Letters are those of `recurrent`.
+Weights and what goes from step to step have 16 bits, sums 32. Forth that is float16, whose mantissa is TF32's: no
+hidden vector is beyond its reach. Gradients may be, so back it is bfloat16. Letters are those of `recurrent`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import torch
@@ -20,9 +20,18 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+FORTH, BACK = torch.float16, torch.bfloat16
 STRETCH = 32  # steps; even, because what is carried on changes places at each
 N_RECORDED = 64  # recordings kept, one for each kernel and size
 ALIGNED = 64  # hidden widths must be a multiple of it
+SHARED_MEMORY = 96 * 1024  # bytes that a block needs at most
+
+
+def serve(weight: Tensor) -> bool:
+    """Whether such a weight (N, 4 H, H) can be multiplied by these kernels where it lies."""
+    properties = torch.cuda.get_device_properties(weight.device)
+    room: int = properties.shared_memory_per_block_optin  # type: ignore[attr-defined]  # torch's stubs lack it
+    return properties.major >= 8 and room >= SHARED_MEMORY and weight.shape[2] % ALIGNED == 0
 
 
 def forth(
@@ -58,19 +67,16 @@ class _Stretch:
     """Steps of a kernel for B rows of each of N networks, recorded."""
 
     def __init__(self, kernel: Any, n_networks: int, n_rows: int, width: int, device: torch.device) -> None:
-        carried, brief = (width, torch.float16) if kernel is _forth else (4 * width, torch.bfloat16)
-        self.carried = torch.zeros(2, n_networks, n_rows, carried, dtype=brief, device=device)
-        self.cell = torch.zeros(n_networks, n_rows, width, device=device)
+        carried, brief = (width, FORTH) if kernel is _forth else (4 * width, BACK)
+        self.carried = torch.zeros(2, n_networks, n_rows, carried, dtype=brief, device=device)  # to a step, and from it
+        self.cell = torch.zeros(n_networks, n_rows, width, device=device)  # c forth, its gradient back
         self.weight = torch.zeros(n_networks, 4 * width, width, dtype=brief, device=device)
-        self.places = torch.zeros(7, dtype=torch.int64, device=device)  # the number of steps, and of tensors over time
+        self.places = torch.zeros(7, dtype=torch.int64, device=device)  # the number of steps, and where tensors lie
         self.clock = torch.zeros(1, dtype=torch.int32, device=device)
-        self.sizes = {"H": width, **_tile(kernel, n_rows)}
-        self.grid = (width // self.sizes["UNITS"], triton.cdiv(n_rows, self.sizes["ROWS"]), n_networks)
-        self.kernel, self.n_rows = kernel, n_rows
-        self._launch()  # of no steps: so it is compiled, which cannot be recorded
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
-            self._launch()
+        block = (_forth_block if kernel is _forth else _back_block)(n_rows)
+        grid = (width // block["UNITS"], triton.cdiv(n_rows, block["ROWS"]), n_networks)
+        self._step = partial(kernel[grid], n_rows=n_rows, H=width, **block)
+        self._replay = _recorded(self._launch)
 
     def start(self, weight: Tensor, carried: Tensor | float, cell: Tensor | float) -> None:
         self.weight[:], self.carried[0], self.cell[:] = weight, carried, cell
@@ -80,24 +86,22 @@ class _Stretch:
         self.places[: len(places)].copy_(places, non_blocking=True)
         self.clock.zero_()
         for _ in range(0, n_steps, STRETCH):
-            self.graph.replay()
+            self._replay()
 
     def _launch(self) -> None:
         for step in range(STRETCH):
             carried = self.carried[step % 2], self.carried[(step + 1) % 2]
-            own = self.places, self.clock, self.weight, *carried, self.cell
-            self.kernel[self.grid](*own, step, self.n_rows, **self.sizes)
+            self._step(self.places, self.clock, self.weight, *carried, self.cell, step)
         self.clock += STRETCH
 
 
-def _tile(kernel: Any, n_rows: int) -> dict[str, int]:
-    """What a block finds of so many rows, and how: as is fastest on an H200."""
-    rows = min(64, max(16, triton.next_power_of_2(n_rows)))
-    if kernel is _forth and rows == 32:
-        return {"ROWS": rows, "UNITS": 64, "DEPTH": 64, "num_warps": 8, "num_stages": 3, "maxnreg": 128}
-    if kernel is _forth:
-        return {"ROWS": rows, "UNITS": 32, "DEPTH": 64, "num_warps": 4, "num_stages": 3, "maxnreg": 168}
-    return {"ROWS": rows, "UNITS": 64 if rows < 64 else 32, "DEPTH": 128, "num_warps": 4, "num_stages": 4}
+def _recorded(launch: Callable[[], None]) -> Callable[[], None]:
+    """The same launches, all at once."""
+    launch()  # of no steps: so the kernel is compiled, which cannot be recorded
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        launch()
+    return graph.replay
 
 
 _stretch = lru_cache(N_RECORDED)(_Stretch)
@@ -105,6 +109,25 @@ _stretch = lru_cache(N_RECORDED)(_Stretch)
 
 def forget_recordings() -> None:
     _stretch.cache_clear()
+
+
+def _forth_block(n_rows: int) -> dict[str, int]:
+    """What a block finds, and how: as was fastest for 13 networks of 512 units on an H200."""
+    rows = _rows(n_rows)
+    if rows == 32:
+        return {"ROWS": rows, "UNITS": 64, "DEPTH": 64, "num_warps": 8, "num_stages": 3, "maxnreg": 128}
+    # No more registers than leave room for three blocks on a processor.
+    return {"ROWS": rows, "UNITS": 32, "DEPTH": 64, "num_warps": 4, "num_stages": 3, "maxnreg": 168}
+
+
+def _back_block(n_rows: int) -> dict[str, int]:
+    rows = _rows(n_rows)
+    return {"ROWS": rows, "UNITS": 32 if rows == 64 else 64, "DEPTH": 128, "num_warps": 4, "num_stages": 4}
+
+
+def _rows(n_rows: int) -> int:
+    """Tensor cores take 16 of them at least."""
+    return int(min(64, max(16, triton.next_power_of_2(n_rows))))
 
 
 @triton.jit(do_not_specialize=["step", "n_rows"])
@@ -115,13 +138,10 @@ def _forth(
     from_input, bias, gates = _place(places + 1), _place(places + 2), _place(places + 5)
     hidden, cell = _place(places + 3), _place(places + 4)
     n_steps, t = tl.load(places), tl.load(clock) + step
-    n = tl.program_id(2).to(tl.int64)
-    row = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]  # (ROWS, 1)
-    unit = (tl.program_id(0) * UNITS + tl.arange(0, UNITS))[None, :]  # (1, UNITS)
-    depth = tl.arange(0, DEPTH)
-    real = (row < n_rows) & (t < n_steps)
-    row = n * n_rows + row
+    n, row, unit, real = _own(n_rows, ROWS, UNITS)
+    real &= t < n_steps
     at = row * n_steps + t
+    depth = tl.arange(0, DEPTH)
 
     new, keep, candidate, out = _load_gates(from_input + at * 4 * H + unit, real, H)
     h_part = before + row * H + depth[None, :]  # (ROWS, DEPTH)
@@ -155,13 +175,10 @@ def _back(
     cell, gates, of_gates = _place(places + 4), _place(places + 5), _place(places + 6)
     n_steps = tl.load(places)
     t = n_steps - 1 - tl.load(clock) - step
-    n = tl.program_id(2).to(tl.int64)
-    row = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]  # (ROWS, 1)
-    unit = (tl.program_id(0) * UNITS + tl.arange(0, UNITS))[None, :]  # (1, UNITS)
-    depth = tl.arange(0, DEPTH)
-    real = (row < n_rows) & (t >= 0)
-    row = n * n_rows + row
+    n, row, unit, real = _own(n_rows, ROWS, UNITS)
+    real &= t >= 0
     at = row * n_steps + t
+    depth = tl.arange(0, DEPTH)
 
     of_h = tl.load(of_hidden + at * H + unit, mask=real, other=0.0)
     said_part = before + row * 4 * H + depth[None, :]  # (ROWS, DEPTH), what the next pick says of its gates
@@ -186,6 +203,15 @@ def _back(
     )
     _store_gates(of_gates + at * 4 * H + unit, new, keep, candidate, out, real, H)
     _store_gates(after + row * 4 * H + unit, new, keep, candidate, out, real, H)
+
+
+@triton.jit
+def _own(n_rows, ROWS: tl.constexpr, UNITS: tl.constexpr):
+    """A block's network, its rows (ROWS, 1) among those of all, its units (1, UNITS), and which rows there are."""
+    n = tl.program_id(2).to(tl.int64)
+    row = (tl.program_id(1) * ROWS + tl.arange(0, ROWS))[:, None]
+    unit = (tl.program_id(0) * UNITS + tl.arange(0, UNITS))[None, :]
+    return n, n * n_rows + row, unit, row < n_rows
 
 
 @triton.jit

@@ -126,7 +126,7 @@ class _Plain:
             out.sigmoid_()
             cell = torch.addcmul(new * candidate, keep, cell)
             hidden = out * torch.tanh(cell)
-            kept.append((hidden, cell, gates if to_learn else gates[..., :0]))
+            kept.append((hidden, cell, gates if to_learn else hidden[..., :0]))
         hiddens, cells, all_gates = (torch.stack(parts, dim=2) for parts in zip(*kept, strict=True))
         return hiddens, cells, all_gates
 
@@ -159,7 +159,7 @@ def _made_for(weight: Tensor) -> Any:
     """Where steps are found: kernels of our own on a GPU that may round as TF32 does."""
     allowed = weight.is_cuda and weight.dtype == torch.float32 and torch.get_float32_matmul_precision() != "highest"
     kernels = _kernels() if allowed else None
-    return kernels if kernels and weight.shape[2] % kernels.ALIGNED == 0 else _Plain
+    return kernels if kernels and kernels.serve(weight) else _Plain
 
 
 @lru_cache(1)
