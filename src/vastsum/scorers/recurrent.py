@@ -173,7 +173,7 @@ def _kernels() -> ModuleType | None:
 
 def forget_recordings() -> None:
     """Each holds some memory of a GPU."""
-    if torch.cuda.is_available() and (kernels := _kernels()):
+    if kernels := _kernels():
         kernels.forget_recordings()
 
 

@@ -19,7 +19,10 @@ def is_want_of_memory(error: BaseException | None) -> bool:
 
 
 def free_memory() -> None:
-    """Hand back what nobody needs any more. Not while an error is dealt with, which holds all that was at hand."""
+    """Hand back what nobody needs of a GPU's any more. Not while an error is dealt with, which holds all that was at
+    hand."""
+    if not torch.cuda.is_available():
+        return
     gc.collect()
     forget_recordings()
     torch.cuda.empty_cache()
