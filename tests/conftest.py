@@ -25,10 +25,7 @@ COMMAND_OF = cache(typer.main.get_command)  # made of the same functions every t
 
 @pytest.fixture(scope="module", autouse=True)
 def _imports_are_no_garbage() -> None:
-    """Who collects garbage need not look through all that was imported by now.
-
-    The bench does so after every training, and here, where all is imported, it would take longer than the training.
-    """
+    """Who collects garbage need not look through all that was imported by now."""
     gc.collect()
     gc.freeze()
 

@@ -43,6 +43,12 @@ def test_every_document_is_a_page(site: Path) -> None:
     assert {path.stem for path in (ROOT / "docs").glob("*.md")} | {"index", "changelog", "contributing"} <= pages
 
 
+def test_every_table_is_one(site: Path) -> None:
+    """Right below a listing or a line of text, it would be text as well."""
+    for page in (site / __version__).glob("*.html"):
+        assert "| ---" not in page.read_text(encoding="utf-8"), f"{page.name}: a table stands there as it was written"
+
+
 class Fetches(HTMLParser):
     """What a browser fetches when it opens a page; links that a reader may follow are not among it."""
 
