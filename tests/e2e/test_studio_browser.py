@@ -270,6 +270,32 @@ def test_history_opens_a_job_and_a_running_one_can_be_cancelled(
         studio.http.delete(f"/jobs/{job['id']}")
 
 
+def test_news_does_not_take_a_click_away(page: Any, studio: Client, done: str, film: Path) -> None:
+    """Between pressing a button and letting go of it, how far a job is changes more often than not."""
+    news = """async (id) => {
+      const { live } = await import("/studio-api.js");
+      const job = live.jobs.get(id);
+      live.dispatchEvent(new CustomEvent("job", { detail: { ...job } }));
+      await new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown)));
+    }"""
+
+    def press(target: Any, id: str) -> None:
+        target.hover()
+        page.mouse.down()
+        page.evaluate(news, id)
+        page.mouse.up()
+
+    page.goto(home(studio))
+    press(page.locator(f'[data-id="{done}"] a'), done)
+    until_timeline(page)
+    jobs = [studio.upload(film) for _ in range(3)]
+    page.goto(home(studio, f"#/job/{jobs[-1]['id']}"))
+    press(page.get_by_role("button", name="Cancel"), jobs[-1]["id"])
+    page.get_by_role("heading", name="Cancelled").wait_for()
+    for job in jobs:
+        studio.http.delete(f"/jobs/{job['id']}")
+
+
 def test_the_token_is_asked_for_once(page: Any, tmp_path: Path) -> None:
     with studio_here(tmp_path, token=TOKEN) as studio:
         page.goto(home(studio))

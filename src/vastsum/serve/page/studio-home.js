@@ -8,6 +8,7 @@ import {
   cover,
   deleteJob,
   facts,
+  inOrder,
   isOpen,
   progressBar,
   say,
@@ -78,7 +79,11 @@ export function homeView(view, about) {
     more.hidden = jobs.length <= shown;
     sync(history, jobs.slice(0, shown));
   }
-  const showGoing = () => going.replaceChildren(...[...uploads.values()].map((one) => one.item));
+  const showGoing = () =>
+    inOrder(
+      going,
+      [...uploads.values()].map((one) => one.item),
+    );
   const later = () => {
     cancelAnimationFrame(later.frame);
     later.frame = requestAnimationFrame(show);
@@ -95,50 +100,65 @@ export function homeView(view, about) {
   };
 }
 
-/** Cards in order; those that have not changed stay, so that focus and pictures do too. */
+const shown = new WeakMap(); // what puts a card in step with its job
+
 function sync(list, jobs) {
   const old = new Map([...list.children].map((card) => [card.dataset.id, card]));
-  list.replaceChildren(
-    ...jobs.map((job) => {
-      const state = JSON.stringify([job.state, job.progress, job.position, job.is_edited, job.failure]);
-      const card = old.get(job.id);
-      if (card?.dataset.state === state) return card;
-      const fresh = filmCard(job);
-      fresh.dataset.state = state;
-      if (card?.contains(document.activeElement)) queueMicrotask(() => fresh.querySelector("a").focus());
-      return fresh;
-    }),
-  );
+  const cards = jobs.map((job) => {
+    const card = old.get(job.id) ?? filmCard(job);
+    shown.get(card)(job);
+    return card;
+  });
+  inOrder(list, cards);
 }
 
-function filmCard(job) {
-  const link = element("a", { href: `#/job/${job.id}`, className: "open" }, job.name);
+/** Its link and button stay as they are, whatever else changes: a click may be under way. */
+function filmCard({ id, name }) {
+  let job = null;
+  let state = null;
+  let picture = element("div");
+  let mark = null;
+  let news = null;
+  const told = element("p", { className: "quiet" });
+  const date = element("span", { className: "quiet" });
   const about = element(
     "div",
     { className: "about" },
-    element("h3", {}, link),
-    element("p", { className: "quiet" }, facts(job)),
+    element("h3", {}, element("a", { href: `#/job/${id}`, className: "open" }, name)),
+    told,
   );
-  if (isOpen(job)) about.append(shortProgress(job));
-  else if (job.state === "failed") about.append(element("p", { className: "bad" }, job.failure.problem));
-  const foot = element(
-    "div",
-    { className: "row" },
-    element("span", { className: "quiet" }, job.is_edited ? `${when(job.created_at)} · edited` : when(job.created_at)),
-    element(
-      "button",
-      { type: "button", className: "small", ariaLabel: `Delete ${job.name}`, onclick: attempt(() => deleteJob(job)) },
-      "Delete",
-    ),
+  const remove = element(
+    "button",
+    { type: "button", className: "small", ariaLabel: `Delete ${name}`, onclick: attempt(() => deleteJob(job)) },
+    "Delete",
   );
-  return element(
-    "li",
-    { className: "film", "data-id": job.id },
-    cover(job),
-    job.state === "done" ? null : badge(job),
-    about,
-    foot,
-  );
+  const foot = element("div", { className: "row" }, date, remove);
+  const card = element("li", { className: "film", "data-id": id }, picture, about, foot);
+  shown.set(card, (now) => {
+    job = now;
+    const next = JSON.stringify([job.state, job.progress, job.position, job.is_edited, job.failure]);
+    if (next === state) return;
+    state = next;
+    const fresh = cover(job);
+    if (!fresh.isEqualNode(picture)) {
+      picture.replaceWith(fresh);
+      picture = fresh;
+    }
+    mark?.remove();
+    mark = job.state === "done" ? null : badge(job);
+    if (mark) about.before(mark);
+    told.textContent = facts(job);
+    news?.remove();
+    news = newsOf(job);
+    if (news) about.append(news);
+    date.textContent = job.is_edited ? `${when(job.created_at)} · edited` : when(job.created_at);
+  });
+  return card;
+}
+
+function newsOf(job) {
+  if (isOpen(job)) return shortProgress(job);
+  return job.state === "failed" ? element("p", { className: "bad" }, job.failure.problem) : null;
 }
 
 // ---- new ones ----

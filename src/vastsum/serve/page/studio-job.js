@@ -24,6 +24,7 @@ const SAVE_AFTER_MS = 250;
 export async function jobView(view, about, id) {
   let job = live.jobs.get(id) ?? (await get(`/jobs/${id}`));
   let shownState = null;
+  let working = null;
   let editor = null;
   const head = element("header", { className: "job-head" });
   const body = element("div", { className: "job-body" });
@@ -37,9 +38,13 @@ export async function jobView(view, about, id) {
       editor = makeEditor(body, about, job);
       return undefined;
     }
-    if (shownState !== job.state) head.replaceChildren(...heading(job));
+    if (shownState !== job.state) {
+      head.replaceChildren(...heading(job));
+      working = isOpen(job) ? waiting(job) : null;
+      body.replaceChildren(working?.card ?? ended(job));
+    }
     shownState = job.state;
-    body.replaceChildren(isOpen(job) ? waiting(job) : ended(job));
+    working?.show(job);
     return undefined;
   };
   const changed = ({ detail }) => {
@@ -75,24 +80,30 @@ function heading(job) {
   ];
 }
 
+/** A card, and what puts it in step with the job: its button stays, because a click may be under way. */
 function waiting(job) {
-  const text =
-    job.state === "queued"
-      ? job.position
-        ? `${job.position} ${job.position === 1 ? "video comes" : "videos come"} first.`
-        : "It is next in line."
-      : "You may close this page: the work goes on.";
-  return element(
+  let list = stages(job);
+  const text = element("p", { className: "quiet" });
+  const cancel = attempt(() => call("POST", `/jobs/${job.id}/cancel`));
+  const card = element(
     "section",
     { className: "card working" },
-    stages(job),
-    element(
-      "div",
-      { className: "row" },
-      element("p", { className: "quiet" }, text),
-      element("button", { type: "button", onclick: attempt(() => call("POST", `/jobs/${job.id}/cancel`)) }, "Cancel"),
-    ),
+    list,
+    element("div", { className: "row" }, text, element("button", { type: "button", onclick: cancel }, "Cancel")),
   );
+  const show = (now) => {
+    const fresh = stages(now);
+    list.replaceWith(fresh);
+    list = fresh;
+    text.textContent = placeInLine(now);
+  };
+  return { card, show };
+}
+
+function placeInLine({ state, position }) {
+  if (state !== "queued") return "You may close this page: the work goes on.";
+  if (!position) return "It is next in line.";
+  return `${position} ${position === 1 ? "video comes" : "videos come"} first.`;
 }
 
 function ended(job) {

@@ -67,6 +67,21 @@ export function share(progress) {
   return progress?.total ? Math.min(progress.done / progress.total, 1) : null;
 }
 
+/** Children in this order and no others. Those that are there stay: taken out for a moment, they would lose focus, and a
+ * click that is under way. */
+export function inOrder(list, children) {
+  let place = list.firstElementChild;
+  for (const child of children) {
+    if (child === place) place = place.nextElementSibling;
+    else list.insertBefore(child, place);
+  }
+  while (place) {
+    const next = place.nextElementSibling;
+    place.remove();
+    place = next;
+  }
+}
+
 export function progressBar(value, label) {
   const fill = element("i");
   fill.style.transform = `scaleX(${value ?? 1})`;
