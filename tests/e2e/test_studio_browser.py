@@ -270,6 +270,20 @@ def test_history_opens_a_job_and_a_running_one_can_be_cancelled(
         studio.http.delete(f"/jobs/{job['id']}")
 
 
+def test_all_videos_that_are_chosen_are_taken(page: Any, studio: Client, film: Path, tmp_path: Path) -> None:
+    names = ["first.webm", "second.webm", "third.webm"]
+    for name in names:
+        (tmp_path / name).write_bytes(film.read_bytes())
+    page.goto(home(studio))
+    page.get_by_role("heading", name="What is worth seeing?").wait_for()
+    page.locator("#files").set_input_files([tmp_path / name for name in names])
+    for name in names:
+        page.get_by_role("link", name=name).wait_for()
+    for job in studio.http.get("/jobs").json()["jobs"]:
+        if job["name"] in names:
+            studio.http.delete(f"/jobs/{job['id']}")
+
+
 def test_news_does_not_take_a_click_away(page: Any, studio: Client, done: str, film: Path) -> None:
     """Between pressing a button and letting go of it, how far a job is changes more often than not."""
     news = """async (id) => {

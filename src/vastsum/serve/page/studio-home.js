@@ -171,7 +171,7 @@ function dropCard(about) {
     className: "unseen",
     id: "files",
     onchange: () => {
-      takeFiles(files.files, about);
+      takeFiles([...files.files], about); // not the list itself, which is emptied next
       files.value = "";
     },
   });
