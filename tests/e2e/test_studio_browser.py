@@ -270,6 +270,17 @@ def test_history_opens_a_job_and_a_running_one_can_be_cancelled(
         studio.http.delete(f"/jobs/{job['id']}")
 
 
+def test_what_was_exported_can_be_had_again(page: Any, studio: Client, done: str) -> None:
+    page.goto(home(studio, f"#/job/{done}"))
+    until_timeline(page)
+    button = page.get_by_role("button", name="Export json")
+    for _ in range(2):
+        with page.expect_download() as download:
+            button.click()
+        assert download.value.suggested_filename.endswith(".json")
+        page.locator(".exports li", has=button).get_by_role("link").wait_for()
+
+
 def test_all_videos_that_are_chosen_are_taken(page: Any, studio: Client, film: Path, tmp_path: Path) -> None:
     names = ["first.webm", "second.webm", "third.webm"]
     for name in names:

@@ -240,7 +240,7 @@ function exportsCard(about, job, flush) {
         { type: "button", ariaLabel: `Export ${name}`, onclick: () => make(name) },
         "Export",
       );
-      rows.set(name, { state, button });
+      rows.set(name, { state, button, told: null });
       return element(
         "li",
         {},
@@ -252,15 +252,15 @@ function exportsCard(about, job, flush) {
   );
 
   const make = attempt(async (name) => {
+    const row = rows.get(name);
     wanted.add(name);
-    rows.get(name).state.textContent = "waiting";
+    Object.assign(row, { told: null }).state.textContent = "waiting";
     try {
       await flush();
-      const made = await call("PUT", `/jobs/${job.id}/exports/${name}`);
-      if (made.state === "done") finish(name); // else the stream tells when it is
+      showOne(await call("PUT", `/jobs/${job.id}/exports/${name}`)); // the stream tells what becomes of it
     } catch (error) {
       wanted.delete(name);
-      rows.get(name).state.textContent = "";
+      Object.assign(row, { told: null }).state.textContent = "";
       throw error;
     }
   });
@@ -271,29 +271,29 @@ function exportsCard(about, job, flush) {
     say(`${name} is ready`);
   }
 
-  function show(fresh) {
-    for (const made of fresh.exports) {
-      const { state, button } = rows.get(made.format);
-      button.disabled = made.state === "queued" || made.state === "running";
-      if (made.state === "queued") state.replaceChildren("waiting");
-      else if (made.state === "running")
-        state.replaceChildren(progressBar(share(made.progress), `Writing ${made.format}`));
-      else if (made.state === "failed")
-        state.replaceChildren(element("span", { className: "bad" }, made.failure.problem));
-      else {
-        state.replaceChildren(
-          element(
-            "a",
-            { href: exportUrl(job, made.format), download: "" },
-            made.is_current ? bytes(made.n_bytes) : `${bytes(made.n_bytes)}, before your last change`,
-          ),
-        );
-        if (made.is_current) finish(made.format);
-      }
-    }
+  function showOne(made) {
+    const row = rows.get(made.format);
+    const told = JSON.stringify(made);
+    if (told === row.told) return; // a link that is there stays: a click may be under way
+    row.told = told;
+    row.button.disabled = made.state === "queued" || made.state === "running";
+    row.state.replaceChildren(stateOf(made));
+    if (made.state === "done" && made.is_current) finish(made.format);
+  }
+
+  function stateOf(made) {
+    if (made.state === "queued") return "waiting";
+    if (made.state === "running") return progressBar(share(made.progress), `Writing ${made.format}`);
+    if (made.state === "failed") return element("span", { className: "bad" }, made.failure.problem);
+    const size = bytes(made.n_bytes);
+    return element(
+      "a",
+      { href: exportUrl(job, made.format), download: "" },
+      made.is_current ? size : `${size}, before your last change`,
+    );
   }
   return {
     card: element("section", { className: "card", ariaLabel: "Export" }, element("h2", {}, "Export"), list),
-    show,
+    show: (fresh) => fresh.exports.forEach(showOne),
   };
 }
