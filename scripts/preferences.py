@@ -14,13 +14,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from vastsum.data import BenchmarkVideo, load_dataset, load_splits
 from vastsum.errors import ConfigError
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.bench.rows import interval, method_rows
 from vastsum.evaluation.bench.tables import Table
+from vastsum.evaluation.ranks import kendall_tau_b
 from vastsum.training.protocols import Protocol
 from vastsum.types import FloatArray
 
@@ -60,21 +60,15 @@ def curves_of(folder: Path, benchmark: Benchmark, method: str, protocol: Protoco
 
 
 def preferred(curves: Curves, videos: Sequence[BenchmarkVideo]) -> list[str]:
-    """τ of the curves with what people say, and with each thing that is plain."""
-    against = {"people": lambda video: video.annotations.mean(axis=0)} | {
-        name: lambda video, see=see: see(video.features.astype(float)) for name, see in PLAIN.items()
-    }
-    return [shown([tau(curves[video.name], of(video)) for video in videos]) for of in against.values()]
+    """τ of the curves with what people say, and with each thing that is plain; 0 where one side is constant."""
+    taus = np.nan_to_num([kendall_tau_b(curves[video.name], references(video)) for video in videos])
+    return [str(interval(column)) for column in taus.T]
 
 
-def tau(a: FloatArray, b: FloatArray) -> float:
-    """0 where one side is constant."""
-    return float(np.nan_to_num(stats.kendalltau(a, b).statistic))
-
-
-def shown(values: list[float]) -> str:
-    found = interval(values)
-    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]".replace("-", "−")
+def references(video: BenchmarkVideo) -> FloatArray:
+    """(1 + plain things, picks)"""
+    features = video.features.astype(float)
+    return np.stack([video.annotations.mean(axis=0), *(see(features) for see in PLAIN.values())])
 
 
 def main() -> None:

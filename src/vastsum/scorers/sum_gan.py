@@ -66,7 +66,7 @@ class SumGan(LearnedMethod):
         "discriminator": ("discriminator.",),
     }
     slowed = {"discriminator": 0.1}  # noqa: RUF012
-    gpu_stack, gpu_programs = 13, 2  # an LSTM's step of thirteen takes less than twice as long as one of five
+    gpu_stack, gpu_programs = 13, 2  # five splits and five seeds, half of them in each
     like_lengths = True
     LENGTH = 0.3  # the share of the video to select
 

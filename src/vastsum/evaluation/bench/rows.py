@@ -31,6 +31,9 @@ class Interval:
         """As a difference: zero is outside."""
         return self.low > 0 or self.high < 0
 
+    def __str__(self) -> str:
+        return f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]".replace("-", "−")
+
 
 @dataclass
 class MethodRow:

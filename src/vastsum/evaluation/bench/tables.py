@@ -152,8 +152,7 @@ def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol) -> str
     found = difference(row.rows[protocol], other.rows[protocol])
     if found is None:
         return NOTHING
-    star = " *" if found.is_real else ""
-    return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]{star}".replace("-", "−")
+    return f"{found} *" if found.is_real else str(found)
 
 
 def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:

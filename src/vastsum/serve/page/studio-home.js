@@ -100,13 +100,13 @@ export function homeView(view, about) {
   };
 }
 
-const shown = new WeakMap(); // what puts a card in step with its job
+const updates = new WeakMap(); // what puts a card in step with its job
 
 function sync(list, jobs) {
   const old = new Map([...list.children].map((card) => [card.dataset.id, card]));
   const cards = jobs.map((job) => {
     const card = old.get(job.id) ?? filmCard(job);
-    shown.get(card)(job);
+    updates.get(card)(job);
     return card;
   });
   inOrder(list, cards);
@@ -134,7 +134,7 @@ function filmCard({ id, name }) {
   );
   const foot = element("div", { className: "row" }, date, remove);
   const card = element("li", { className: "film", "data-id": id }, picture, about, foot);
-  shown.set(card, (now) => {
+  updates.set(card, (now) => {
     job = now;
     const next = JSON.stringify([job.state, job.progress, job.position, job.is_edited, job.failure]);
     if (next === state) return;

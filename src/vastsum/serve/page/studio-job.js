@@ -254,13 +254,15 @@ function exportsCard(about, job, flush) {
   const make = attempt(async (name) => {
     const row = rows.get(name);
     wanted.add(name);
-    Object.assign(row, { told: null }).state.textContent = "waiting";
+    row.told = null;
+    row.state.textContent = "waiting";
     try {
       await flush();
       showOne(await call("PUT", `/jobs/${job.id}/exports/${name}`)); // the stream tells what becomes of it
     } catch (error) {
       wanted.delete(name);
-      Object.assign(row, { told: null }).state.textContent = "";
+      row.told = null;
+      row.state.textContent = "";
       throw error;
     }
   });
