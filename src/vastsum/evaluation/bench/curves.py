@@ -9,6 +9,7 @@ import numpy as np
 
 from vastsum.evaluation.bench import picture
 from vastsum.evaluation.bench.picture import LEFT, RIGHT, TOP, WIDTH
+from vastsum.evaluation.bench.table import decimals
 from vastsum.types import FloatArray
 
 STRIP, GAP, TICKS, TICK_PX = 64, 14, (0.1, 0.2, 0.5, 1.0), 14  # the first that leaves room for its numbers
@@ -60,13 +61,13 @@ def _strip(
         _text(name, LEFT - 40, middle, anchor="end"),
         _text(f"{n_epochs} epochs", LEFT - 40, middle + 15, "tick", anchor="end"),
         *(across(tick, "tick") for tick in ticks),
-        *(_text(f"{tick:.1f}", LEFT - 6, y(tick) + 4, "tick", anchor="end") for tick in ticks),
+        *(_text(decimals(tick, 1), LEFT - 6, y(tick) + 4, "tick", anchor="end") for tick in ticks),
         f'<polygon class="spread" points="{points(np.r_[x, x[::-1]], np.r_[band[1], band[0, ::-1]])}"/>',
         f'<polyline points="{points(x, tau.mean(axis=0))}"/>',
         *([] if lengths_alone is None else [across(lengths_alone, "lengths")]),
         across(best, "chosen"),
-        _text(f"best {best:.3f}", LEFT + WIDTH + 8, middle - 4, "chosen"),
-        _text(f"last {tau[:, -1].mean():.3f}", LEFT + WIDTH + 8, middle + 14),
+        _text(f"best {decimals(best)}", LEFT + WIDTH + 8, middle - 4, "chosen"),
+        _text(f"last {decimals(tau[:, -1].mean())}", LEFT + WIDTH + 8, middle + 14),
     ]
 
 

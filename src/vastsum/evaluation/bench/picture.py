@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from vastsum.evaluation.bench.rows import Interval
+from vastsum.evaluation.bench.table import decimals
 
 ROW, LEFT, WIDTH, TOP, RIGHT = 24, 250, 520, 44, 70
 STYLE = """
@@ -31,9 +32,8 @@ def picture(title: str, points: Sequence[tuple[str, Interval, bool]]) -> str:
     for tick in np.arange(np.floor(low * 20) / 20, high + 1e-9, 0.05):
         if tick >= low - 1e-9:
             parts.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP - 8}" y2="{bottom}"/>')
-            parts.append(
-                f'<text class="tick" text-anchor="middle" x="{x(tick):.1f}" y="{bottom + 16}">{tick:.2f}</text>'
-            )
+            said = decimals(tick, 2)
+            parts.append(f'<text class="tick" text-anchor="middle" x="{x(tick):.1f}" y="{bottom + 16}">{said}</text>')
     for n, (name, interval, is_reference) in enumerate(points):
         y = TOP + ROW * n + ROW / 2
         kind = " reference" if is_reference else ""
@@ -42,6 +42,6 @@ def picture(title: str, points: Sequence[tuple[str, Interval, bool]]) -> str:
             f'<line class="band{kind}" x1="{x(interval.low):.1f}" x2="{x(interval.high):.1f}" y1="{y}" y2="{y}"/>'
         )
         parts.append(f'<circle class="{kind.strip()}" cx="{x(interval.mean):.1f}" cy="{y}" r="4.5"/>')
-        parts.append(f'<text class="tick" x="{LEFT + WIDTH + 10}" y="{y + 4:.1f}">{interval.mean:.3f}</text>')
+        parts.append(f'<text class="tick" x="{LEFT + WIDTH + 10}" y="{y + 4:.1f}">{decimals(interval.mean)}</text>')
     size = f'width="{LEFT + WIDTH + RIGHT}" height="{bottom + 26}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{"".join(parts)}</svg>\n'

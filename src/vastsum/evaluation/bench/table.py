@@ -61,5 +61,5 @@ def _latex(text: str) -> str:
     return "".join(signs.get(sign, sign) for sign in text)
 
 
-def decimals(value: float) -> str:
-    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no minus before zero
+def decimals(value: float, digits: int = 3) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no minus before zero
