@@ -9,19 +9,23 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from typer.testing import CliRunner
 
 from vastsum.cli.app import app
 from vastsum.data import Dataset, load_splits
-from vastsum.errors import ConfigError, OutputError
+from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.choosing import chance
 from vastsum.evaluation.bench.curves import curves
@@ -32,9 +36,12 @@ from vastsum.evaluation.bench.tables import write_tables
 from vastsum.evaluation.bench.work import side_by_side, waiting_groups, work
 from vastsum.evaluation.report import Row, VideoResult
 from vastsum.scorers.batch import Batch
+from vastsum.scorers.clip_it import ClipIt
+from vastsum.scorers.csta import Csta, GoogLeNet, Weights, read_imagenet
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.recipe import Recipe
-from vastsum.training.methods import METHODS, Entry
+from vastsum.training.methods import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
+from vastsum.types import Kind
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -209,7 +216,7 @@ def test_each_table_counts_its_own_seeds(tmp_path: Path, tvsum: Dataset) -> None
 def test_every_method_has_a_cost(method: str, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "MINUTES", 1)
     monkeypatch.setattr(cost, "ROUNDS", 1)
-    found = cost.measure_cost(method, Benchmark(tvsum, load_splits(tvsum)))
+    found = cost.measure_cost(METHODS[method], Benchmark(tvsum, load_splits(tvsum)))
     assert found.n_parameters is not None
     assert min(found.n_parameters, found.multiply_adds, found.milliseconds) > 0
 
@@ -371,9 +378,65 @@ def test_the_command_shows_tables_and_names_bad_arguments(tmp_path: Path, synthe
         (["--protocol", "sixfold"], "sixfold"),
         (["--methods", "nope"], "nope"),
         (["--device", "cuda:99"], "cuda:99"),
+        (["--methods", "csta:imagenet"], "csta:imagenet.*--imagenet"),
     ):
         with pytest.raises(ConfigError, match=problem):
             CliRunner().invoke(app, [*base, *extra], catch_exceptions=False)
+
+
+def thin_csta(weights: Weights, _: Kind) -> Csta:
+    return Csta(weights, thinner=16)
+
+
+def test_a_method_that_is_given_weights_has_a_row_of_its_own(tmp_path: Path, tvsum: Dataset) -> None:
+    """Trained by worker processes, to which it has to travel."""
+    save_file(GoogLeNet(thinner=16).state_dict(), tmp_path / "googlenet.safetensors")
+    weights = read_imagenet(tmp_path / "googlenet.safetensors", thinner=16)
+    given = {IMAGENET: Entry("CSTA, from ImageNet", partial(thin_csta, weights))}
+    plan = plan_of(
+        tmp_path / "bench", tvsum, methods=("length", IMAGENET), protocols=("last",), max_epochs=1, given=given
+    )
+    open_plan(plan, resume=False)
+    work(plan, lambda *_: None, workers=2, device="cpu")
+    row = method_rows(plan, plan.benchmarks[0])[-1]
+    assert (row.title, row.missing) == ("CSTA, from ImageNet, 1 of 100 epochs", "")
+    other = {name: weight + 1 for name, weight in weights.items()}
+    changed = replace(plan, given={IMAGENET: Entry("CSTA, from ImageNet", partial(thin_csta, other))})
+    assert "5 trainings are of an earlier recipe" in method_rows(changed, plan.benchmarks[0])[-1].note
+
+
+def test_the_command_takes_weights_by_path(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
+    weights = tmp_path / "googlenet.safetensors"
+    asked = ["benchmark", str(synthetic_files["tvsum"]), "--methods", "length", "--imagenet", str(weights),
+             "--protocol", "last", "--seeds", "1", "--workers", "1"]  # fmt: skip
+    with pytest.raises(CheckpointError, match=r"googlenet\.safetensors"):
+        CliRunner().invoke(app, [*asked, "-o", str(tmp_path / "none")], catch_exceptions=False)
+    assert not (tmp_path / "none").exists()
+    trained = GoogLeNet()
+    save_file(trained.state_dict(), weights)
+    entry = from_imagenet(weights)[IMAGENET]
+    assert entry.learn is not None
+    built = entry.learn("tvsum").build(24)
+    torch.testing.assert_close(built.get_submodule("cnn").state_dict(), trained.state_dict())
+
+
+def test_clip_it_runs_on_a_file_with_text_beside_the_frames(
+    tmp_path: Path,
+    synthetic_files: dict[str, Path],
+    script: Callable[[str], ModuleType],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As someone makes it who has CLIP's embeddings of frames and captions, in a benchmark file each."""
+    monkeypatch.setitem(GIVEN, "clip-it:text", replace(GIVEN["clip-it:text"], learn=lambda _: ClipIt(width=32)))
+    both = tmp_path / "tvsum.clip.h5"
+    script("side_by_side").side_by_side([synthetic_files["tvsum"]] * 2, both)
+    asked = ["benchmark", str(both), "--methods", "clip-it,clip-it:text", "--protocol", "last", "--seeds", "1",
+             "--max-epochs", "1", "--workers", "1", "-o", str(tmp_path / "bench")]  # fmt: skip
+    assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0
+    with (tmp_path / "bench" / "tables" / "tvsum.clip.last.csv").open(encoding="utf-8") as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert rows["CLIP-It"]["τ"] == "—"
+    assert rows["CLIP-It, 1 of 20 epochs"]["τ"] != "—"
 
 
 KILLED_AFTER_THREE = """

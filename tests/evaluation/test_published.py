@@ -16,6 +16,8 @@ def test_a_number_is_found_by_method_dataset_and_protocol() -> None:
     assert published("summdiff", "summe", "5fcv") == (0.256, 0.285)
     assert published("summdiff", "summe", "tvt") == (0.133, 0.148)
     assert published("vastsum:small-latent", "tvsum", "5fcv") == (0.228, 0.278)
+    assert published("clip-it:text", "tvsum", "5fcv") == (0.108, 0.147)
+    assert published("csta:imagenet", "summe", "tvt") == (0.108, 0.120)
 
 
 def test_where_the_tables_are_silent_so_is_the_lookup() -> None:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from vastsum.data import Dataset
 from vastsum.errors import CheckpointError
-from vastsum.scorers.csta import Csta, CstaNetwork, GoogLeNet
+from vastsum.scorers.csta import Csta, CstaNetwork, GoogLeNet, read_imagenet
 from vastsum.training.loop import Member, Trainer
 
 
@@ -20,23 +20,36 @@ def test_torchvisions_weights_are_read(tmp_path: Path) -> None:
     path = tmp_path / "googlenet.safetensors"
     trained = GoogLeNet(thinner=16)
     save_file({**trained.state_dict(), "fc.weight": torch.zeros(1), "aux1.fc1.bias": torch.zeros(1)}, path)
-    network = Csta(path, thinner=16).build(24)
+    network = Csta(read_imagenet(path, thinner=16), thinner=16).build(24)
     assert isinstance(network, CstaNetwork)
     for name, weight in network.cnn.state_dict().items():
         torch.testing.assert_close(weight, trained.state_dict()[name])
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no weights", "other", "pickled"])
+def test_a_training_from_other_weights_is_another_one(tmp_path: Path) -> None:
+    weights = []
+    for n in range(2):
+        save_file(GoogLeNet(thinner=16).state_dict(), tmp_path / f"{n}.safetensors")
+        weights.append(read_imagenet(tmp_path / f"{n}.safetensors", thinner=16))
+    recipes = [Csta(own, thinner=16).trained_by for own in (None, *weights, weights[0])]
+    assert recipes[1] == recipes[3]
+    assert "weights" not in recipes[0]
+    assert recipes[1]["weights"] != recipes[2]["weights"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no weights", "other", "thicker", "pickled"])
 def test_a_file_without_them_is_named(tmp_path: Path, content: bytes | str | None) -> None:
     path = tmp_path / "googlenet.safetensors"
     if content == "other":
-        save_file({"conv1.conv.weight": torch.zeros(1)}, path)
+        save_file({"fc.weight": torch.zeros(1)}, path)
+    elif content == "thicker":
+        save_file(GoogLeNet(thinner=8).state_dict(), path)
     elif content == "pickled":
         torch.save(GoogLeNet(thinner=16).state_dict(), path)
     elif isinstance(content, bytes):
         path.write_bytes(content)
     with pytest.raises(CheckpointError, match=r"googlenet\.safetensors"):
-        Csta(path, thinner=16).build(24)
+        read_imagenet(path, thinner=16)
 
 
 def test_it_is_googlenet_in_size() -> None:

@@ -28,6 +28,10 @@ def benchmark(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bench.")],
     methods: Annotated[str, typer.Option(help="all, or names with commas between them.")] = "all",
     protocol: Annotated[str, typer.Option(help="Any of 5fcv, tvt, last, with commas between them.")] = "5fcv,tvt,last",
+    imagenet: Annotated[
+        Path | None,
+        typer.Option(help="torchvision's GoogLeNet (.safetensors): adds csta:imagenet, CSTA that starts from it."),
+    ] = None,
     splits: SplitsFile = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 5,
     ablations: Annotated[
@@ -58,18 +62,20 @@ def benchmark(
     from vastsum.evaluation.bench.tables import COST_NOTE, write_tables
     from vastsum.evaluation.bench.work import work
     from vastsum.scale.bench import work_on
-    from vastsum.training.methods import ABLATED, METHODS
+    from vastsum.training.methods import ABLATED, METHODS, from_imagenet
 
     if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():
         raise ConfigError("--device", f"'{device}' is not there", "use cpu")
+    given = from_imagenet(imagenet) if imagenet else {}
     names = list(METHODS) if methods == "all" else _listed(methods)
     plan = Plan(
         folder=output,
         benchmarks=tuple(Benchmark(dataset, load_splits(dataset, splits)) for dataset in datasets),
-        methods=tuple([*names, *ABLATED] if ablations else names),
+        methods=tuple(dict.fromkeys([*names, *given, *(ABLATED if ablations else ())])),
         protocols=asked,
         n_seeds=seeds,
         max_epochs=max_epochs,
+        given=given,
     )
     open_plan(plan, resume=resume)
     waiting = sum(not plan.is_done(task) for task in plan.all_tasks())

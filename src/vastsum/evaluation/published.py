@@ -98,6 +98,8 @@ EXPECTED_NOT_MEASURED = frozenset({"vastsum:no-kl-warmup", "vastsum:small-latent
 
 
 def published(method_name: str, kind: Kind, protocol: Protocol) -> Published | None:
-    """What the paper's tables give for a method under a protocol; None where they are silent, as for "last"."""
+    """What the paper's tables give for a method under a protocol; None where they are silent, as for "last". A form of
+    a method that they do not tell apart ("clip-it:text") has the method's."""
     tables: dict[Protocol, dict[str, Row]] = {"5fcv": FIVE_FOLD | ABLATIONS, "tvt": TVT}
-    return tables.get(protocol, {}).get(method_name, {}).get(kind)
+    rows = tables.get(protocol, {})
+    return (rows.get(method_name) or rows.get(method_name.partition(":")[0], {})).get(kind)

@@ -10,13 +10,16 @@ Statistics of a picture belong to one video: padding is cut off, and the network
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file
+from safetensors.numpy import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
@@ -28,9 +31,12 @@ from vastsum.scorers.learned import LearnedMethod
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.recipe import Recipe
 
+Weights = Mapping[str, NDArray[Any]]
+"""Of GoogLeNet's convolutions, under torchvision's names."""
+
 
 class Csta(LearnedMethod):
-    """`weights` holds torchvision's GoogLeNet (safetensors); `thinner` divides its channels, to try things out."""
+    """`weights` are what GoogLeNet starts from; `thinner` divides its channels, to try things out."""
 
     recipe = Recipe(
         epochs=100,
@@ -45,8 +51,12 @@ class Csta(LearnedMethod):
     replayable = True
     gpu_programs = 12
 
-    def __init__(self, weights: Path | None = None, thinner: int = 1) -> None:
+    def __init__(self, weights: Weights | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner
+
+    @property
+    def trained_by(self) -> dict[str, Any]:
+        return super().trained_by | ({} if self.weights is None else {"weights": _fingerprint(self.weights)})
 
     def inputs(self, batch: Batch) -> tuple[Any, ...]:
         return (*super().inputs(batch), [len(segments.picks) for segments in batch.segments])
@@ -54,7 +64,8 @@ class Csta(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         network = CstaNetwork(feature_width, self.thinner)
         if self.weights is not None:
-            load_imagenet(network.cnn, self.weights)
+            own = {name: torch.from_numpy(np.array(weight)) for name, weight in self.weights.items()}
+            network.cnn.load_state_dict(own, strict=False)  # all but how many batches were seen
         return network
 
 
@@ -181,13 +192,26 @@ def _pooled(x: Tensor, size: int) -> Tensor:
     return F.max_pool2d(x, [min(size, side) for side in x.shape[2:]], stride=2, ceil_mode=True)
 
 
-def load_imagenet(cnn: GoogLeNet, path: Path) -> None:
-    """Weights under the names of torchvision's GoogLeNet; its classifiers have no place here."""
+def read_imagenet(path: Path, thinner: int = 1) -> Weights:
+    """From a file of torchvision's GoogLeNet; its classifiers have no place here."""
+    remedy = "give torchvision's, saved as .safetensors"
     try:
-        state = load_file(path)
-        cnn.load_state_dict({name: state[name] for name in cnn.state_dict() if name in state})
-    except (OSError, RuntimeError, SafetensorError) as error:
+        found = load_file(path)
+    except (OSError, SafetensorError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CheckpointError(
-            path, f"does not hold GoogLeNet's weights ({reason})", "give torchvision's, saved as .safetensors"
-        ) from error
+        raise CheckpointError(path, f"does not hold GoogLeNet's weights ({reason})", remedy) from error
+    with torch.device("meta"):
+        wanted = {name: tuple(weight.shape) for name, weight in GoogLeNet(thinner).state_dict().items() if weight.ndim}
+    for name, shape in wanted.items():
+        own = found[name].shape if name in found else "not there"
+        if own != shape:
+            raise CheckpointError(path, f"does not hold GoogLeNet's weights ({name} is {own}, not {shape})", remedy)
+    return {name: found[name] for name in wanted}
+
+
+def _fingerprint(weights: Weights) -> str:
+    digest = hashlib.sha256()
+    for name, weight in sorted(weights.items()):
+        digest.update(name.encode())
+        digest.update(np.ascontiguousarray(weight).tobytes())
+    return digest.hexdigest()[:16]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from vastsum.data import BenchmarkVideo
 from vastsum.errors import ConfigError
@@ -12,7 +14,7 @@ from vastsum.scorers.ac_sum_gan import AcSumGan
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.clip_it import ClipIt
 from vastsum.scorers.constant import ConstantScorer
-from vastsum.scorers.csta import Csta
+from vastsum.scorers.csta import Csta, Weights, read_imagenet
 from vastsum.scorers.dmasum import Dmasum
 from vastsum.scorers.dsnet import AnchorBased, AnchorFree
 from vastsum.scorers.kernel_ridge import KernelRidgeScorer
@@ -97,9 +99,26 @@ GIVEN: dict[str, Entry] = {
 }
 """For files that hold more than frames: run only where asked for by name."""
 
+IMAGENET = "csta:imagenet"
+
+
+def from_imagenet(path: Path) -> dict[str, Entry]:
+    """CSTA as its authors start it, for whoever has the weights."""
+    return {
+        IMAGENET: Entry(
+            "CSTA, from ImageNet", partial(_csta, read_imagenet(path)), note="starts from the weights given"
+        )
+    }
+
+
+def _csta(weights: Weights, _: Kind) -> Csta:
+    return Csta(weights)
+
 
 def entry_of(name: str) -> Entry:
     known = METHODS | ABLATED | GIVEN
+    if name == IMAGENET:
+        raise ConfigError("--methods", f"'{name}' starts from weights that were not given", "name them by --imagenet")
     if name not in known:
         raise ConfigError("--methods", f"'{name}' is not known", f"choose among {', '.join(METHODS)}")
     return known[name]

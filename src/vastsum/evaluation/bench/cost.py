@@ -15,7 +15,7 @@ from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.files import write_json
 from vastsum.scorers.base import Scorer
-from vastsum.training.methods import entry_of
+from vastsum.training.methods import Entry
 from vastsum.types import Segments
 
 MINUTES, PICKS_A_SECOND, SEGMENT_S, FPS = 10, 2, 5, 30
@@ -40,7 +40,7 @@ def costs(plan: Plan, benchmark: Benchmark) -> dict[str, Cost]:
     for method in plan.methods:
         key = f"{method} {benchmark.dataset.kind} {benchmark.dataset.feature_width}"
         if key not in known and _has_numbers(plan, benchmark, method):
-            known[key] = asdict(measure_cost(method, benchmark))
+            known[key] = asdict(measure_cost(plan.entry(method), benchmark))
             write_json(path, known)
         if key in known:
             found[method] = Cost(**known[key])  # type: ignore[arg-type]
@@ -52,8 +52,8 @@ def _has_numbers(plan: Plan, benchmark: Benchmark, method: str) -> bool:
     return any(result is not None and "failed" not in result for result in results)
 
 
-def measure_cost(method: str, benchmark: Benchmark) -> Cost:
-    entry, dataset = entry_of(method), benchmark.dataset
+def measure_cost(entry: Entry, benchmark: Benchmark) -> Cost:
+    dataset = benchmark.dataset
     n_parameters = None
     if entry.learn is not None:
         learned = entry.learn(dataset.kind)

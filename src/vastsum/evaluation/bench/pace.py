@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 
 from vastsum.evaluation.bench.plan import Plan
-from vastsum.training.methods import entry_of
 
 
 class Pace:
     """Told what a bench reports. Closed forms are not counted: they take next to no time."""
 
     def __init__(self, plan: Plan, now: Callable[[], float] = time.monotonic) -> None:
-        trained = (task for task in plan.all_tasks() if entry_of(task.method).learn)
+        trained = (task for task in plan.all_tasks() if plan.entry(task.method).learn)
         waiting = Counter(task.what for task in trained if not plan.is_done(task))
         self._left = {name: float(n) for name, n in waiting.items()}
         self._done, self._seconds = dict.fromkeys(waiting, 0.0), dict.fromkeys(waiting, 0.0)

@@ -10,8 +10,8 @@ DIR/bookmarks/…                                where long trainings are; gone 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from vastsum.data import Dataset, Split
 from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, OutputError
 from vastsum.files import write_json
-from vastsum.training.methods import entry_of
+from vastsum.training.methods import Entry, entry_of
 from vastsum.training.protocols import Parts, Protocol, parts_of
 
 Regime = Literal["whole", "tvt"]
@@ -85,12 +85,15 @@ class Benchmark:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
+    """`given` are methods that need more than a benchmark file, with what they need."""
+
     folder: Path
     benchmarks: tuple[Benchmark, ...]
     methods: tuple[str, ...]
     protocols: tuple[Protocol, ...]
     n_seeds: int
     max_epochs: int | None
+    given: Mapping[str, Entry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.n_seeds < 1:
@@ -99,7 +102,10 @@ class Plan:
         if len(set(names)) != len(names):
             raise ConfigError("DATA", f"two files are called {max(names, key=names.count)}", "rename one of them")
         for method in self.methods:
-            entry_of(method)
+            self.entry(method)
+
+    def entry(self, method: str) -> Entry:
+        return self.given[method] if method in self.given else entry_of(method)
 
     @property
     def regimes(self) -> list[Regime]:
@@ -113,7 +119,7 @@ class Plan:
     def tasks(self, benchmark: Benchmark, method: str) -> Iterator[Task]:
         """Every training of one method on one file; a closed-form method has no seeds to vary. Trainings on the same
         videos come one after another: stacked together, they pad least."""
-        entry = entry_of(method)
+        entry = self.entry(method)
         n_seeds = 0 if entry.missing else 1 if entry.fit else self.n_seeds
         for regime in self.regimes:
             for split in range(len(benchmark.splits.splits)):

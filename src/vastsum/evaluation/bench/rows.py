@@ -12,7 +12,7 @@ from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
 from vastsum.scorers.recipe import Recipe
-from vastsum.training.methods import Entry, entry_of
+from vastsum.training.methods import Entry
 from vastsum.training.protocols import MEANING, Protocol, recipe_under
 from vastsum.types import FloatArray, Prediction
 
@@ -73,7 +73,7 @@ def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
 
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
-    entry = entry_of(method)
+    entry = plan.entry(method)
     learned = entry.learn(benchmark.dataset.kind) if entry.learn else None
     recipe = learned.recipe if learned else None
     row = MethodRow(method, _title(plan, entry, recipe), entry.note, entry.missing)

@@ -23,7 +23,7 @@ from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member
 from vastsum.training.memory import free_memory, is_want_of_memory
-from vastsum.training.methods import Entry, entry_of
+from vastsum.training.methods import Entry
 from vastsum.training.population import Assignment, groups, train_together
 from vastsum.training.protocols import recipe_under
 from vastsum.training.workers import share_out, tell
@@ -69,7 +69,7 @@ def side_by_side(plan: Plan, group: Group, device: str, workers: int) -> int:
     """How many programs train at the same time where groups like this one are waiting."""
     if device == "cpu":
         return workers
-    entry = entry_of(group.tasks[0].method)
+    entry = plan.entry(group.tasks[0].method)
     return 1 if entry.learn is None else min(workers, _learned(plan, entry, benchmark_of(plan, group)).gpu_programs)
 
 
@@ -105,7 +105,7 @@ def _split_up(
 ) -> Iterator[Group]:
     if not tasks:
         return
-    entry = entry_of(tasks[0].method)
+    entry = plan.entry(tasks[0].method)
     if entry.learn is None:
         yield from (Group(benchmark.name, (task,)) for task in tasks)
         return
@@ -183,7 +183,7 @@ def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -
 def _results(
     plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool
 ) -> list[dict[str, Any]]:
-    entry, benchmark = entry_of(group.tasks[0].method), benchmark_of(plan, group)
+    entry, benchmark = plan.entry(group.tasks[0].method), benchmark_of(plan, group)
     if entry.fit is not None:
         fitted = [_fitted(entry, benchmark, task, judges) for task in group.tasks]
         report(group.name, len(group.tasks))
