@@ -3,6 +3,7 @@
     python benchmarks/inference.py [vastsum summdiff …]
 
 Random features of GoogLeNet's width and fresh weights: what is measured does not depend on either. One CPU thread.
+Parameters and multiply-adds stand beside the time, in millions and in billions.
 Then what ships: its scorer beside its backbone, which has to look at every pick of the video first.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 
 from vastsum import Summarizer
-from vastsum.evaluation.bench.cost import milliseconds, ten_minutes
+from vastsum.evaluation.bench.cost import milliseconds, multiply_adds, ten_minutes
 from vastsum.training.methods import entry_of
 
 ROUNDS = 5
@@ -25,13 +26,15 @@ WIDTH = 1024
 
 def main(names: list[str]) -> None:
     features, segments = ten_minutes(WIDTH)
-    scorers = {}
+    scorers, sizes = {}, {}
     for name in names:
         learn = entry_of(name).learn
         assert learn is not None, f"{name} has no network"
         method = learn("tvsum")
         torch.manual_seed(0)
-        scorers[name] = method.scorer(method.build(WIDTH).eval(), "tvsum")
+        network = method.build(WIDTH).eval().requires_grad_(False)
+        scorers[name] = method.scorer(network, "tvsum")
+        sizes[name] = sum(weight.numel() for weight in network.parameters())
     taken: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(ROUNDS):
         for name, scorer in scorers.items():
@@ -39,7 +42,9 @@ def main(names: list[str]) -> None:
     first = np.median(taken[names[0]])
     for name in names:
         median = np.median(taken[name])
-        print(f"{name:12s} {median:8.1f} ms   {median / first:6.2f} × {names[0]}")
+        work = multiply_adds(scorers[name], features, segments)
+        size = f"{sizes[name] / 1e6:6.2f} M   {work / 1e9:6.2f} G"
+        print(f"{name:14s} {size} {median:8.1f} ms   {median / first:6.2f} × {names[0]}")
     what_ships()
 
 

@@ -196,7 +196,7 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
     assert (cells["best of 10"], cells["best epoch"]) == ("—", "1")
     drawn = ElementTree.parse(plan.folder / "tables" / "tvsum.choosing.svg").getroot()
     texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"Mean, 2 of 3 epochs", "2 epochs", "best 0.100", "last -0.020"} <= set(texts)
+    assert {"Mean, 2 of 3 epochs", "2 epochs", "best 0.100", "last −0.020"} <= set(texts)
     assert [line.get("class") for line in drawn.iter("{http://www.w3.org/2000/svg}line")][-2:] == ["lengths", "chosen"]
 
 

@@ -64,10 +64,14 @@ def measure_cost(entry: Entry, benchmark: Benchmark) -> Cost:
         assert entry.fit is not None
         scorer = entry.fit(_few(list(dataset.videos.values())))
     features, segments = ten_minutes(dataset.feature_width)
+    return Cost(n_parameters, multiply_adds(scorer, features, segments), milliseconds(scorer, features, segments))
+
+
+def multiply_adds(scorer: Scorer, features: np.ndarray, segments: Segments) -> int:
     counter = FlopCounterMode(display=False)
     with counter:
         scorer.predict(features, segments)
-    return Cost(n_parameters, counter.get_total_flops() // 2, milliseconds(scorer, features, segments))
+    return counter.get_total_flops() // 2
 
 
 def milliseconds(scorer: Scorer, features: np.ndarray, segments: Segments) -> float:
