@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
@@ -64,7 +64,7 @@ class Csta(LearnedMethod):
     def build(self, feature_width: int) -> nn.Module:
         network = CstaNetwork(feature_width, self.thinner)
         if self.weights is not None:
-            own = {name: torch.from_numpy(np.array(weight)) for name, weight in self.weights.items()}
+            own = {name: torch.tensor(weight) for name, weight in self.weights.items()}
             network.cnn.load_state_dict(own, strict=False)  # all but how many batches were seen
         return network
 
@@ -194,19 +194,23 @@ def _pooled(x: Tensor, size: int) -> Tensor:
 
 def read_imagenet(path: Path, thinner: int = 1) -> Weights:
     """From a file of torchvision's GoogLeNet; its classifiers have no place here."""
-    remedy = "give torchvision's, saved as .safetensors"
+
+    def refused(reason: str) -> CheckpointError:
+        problem = f"does not hold GoogLeNet's weights ({reason})"
+        return CheckpointError(path, problem, "give torchvision's, saved as .safetensors")
+
     try:
         found = load_file(path)
     except (OSError, SafetensorError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise CheckpointError(path, f"does not hold GoogLeNet's weights ({reason})", remedy) from error
+        raise refused((str(error).splitlines() or [type(error).__name__])[0]) from error
     with torch.device("meta"):
-        wanted = {name: tuple(weight.shape) for name, weight in GoogLeNet(thinner).state_dict().items() if weight.ndim}
+        wanted = {name: weight.shape for name, weight in GoogLeNet(thinner).state_dict().items() if weight.ndim}
     for name, shape in wanted.items():
-        own = found[name].shape if name in found else "not there"
-        if own != shape:
-            raise CheckpointError(path, f"does not hold GoogLeNet's weights ({name} is {own}, not {shape})", remedy)
-    return {name: found[name] for name in wanted}
+        if name not in found:
+            raise refused(f"{name} is missing")
+        if found[name].shape != shape:
+            raise refused(f"{name} is {tuple(found[name].shape)}, not {tuple(shape)}")
+    return {name: found[name].float().numpy() for name in wanted}
 
 
 def _fingerprint(weights: Weights) -> str:
