@@ -145,7 +145,7 @@ def readers() -> dict[str, Callable[[Path], object]]:
     from vastsum.data.annotations import read_annotations
     from vastsum.data.scores_tsv import read_scores_tsv
     from vastsum.data.splits import read_split_file
-    from vastsum.scorers.csta import Csta
+    from vastsum.scorers.csta import read_imagenet
     from vastsum.scorers.onnx_scorer import load_scorer
     from vastsum.training import load_config
     from vastsum.training.checkpoints import load_tensors
@@ -161,7 +161,7 @@ def readers() -> dict[str, Callable[[Path], object]]:
         "people.json": read_annotations,
         "settings.toml": load_config,
         "best.safetensors": load_tensors,
-        "googlenet.safetensors": lambda path: Csta(path, thinner=16).build(24),
+        "googlenet.safetensors": read_imagenet,
         "model.onnx": load_scorer,
         "run.json": read_run,
         "list.csv": read_manifest,
