@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import pytest
 
+from vastsum.evaluation.published import published
 from vastsum.training.methods import METHODS
-from vastsum.training.protocols import recipe_under
+from vastsum.training.protocols import Protocol, recipe_under
 from vastsum.types import Kind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,14 +48,15 @@ def documented(dataset: str) -> dict[str, dict[str, str]]:
     """{method: {protocol: cell}}; a cell of trainings that were not kept is marked."""
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     table = text.split(f"| {dataset}, τ / ρ | 5fcv | published | tvt | published | last |\n", 1)[1].split("\n\n", 1)[0]
+    columns = ("5fcv", "published 5fcv", "tvt", "published tvt", "last")
     rows = {}
     for line in table.splitlines()[1:]:
-        title, of_5fcv, _, of_tvt, _, of_last = (part.strip() for part in line.strip("|").split("|"))
-        cells = {"5fcv": of_5fcv, "tvt": of_tvt, "last": of_last}
+        title, *said = (part.strip() for part in line.strip("|").split("|"))
+        cells = dict(zip(columns, said, strict=True))
         marked = re.match(r"(.*?)(?:; (\w+):)? °$", title)
         if marked:
             title = marked[1]
-            cells |= {protocol: NOT_KEPT for protocol in cells if marked[2] in (None, protocol)}
+            cells |= {protocol: NOT_KEPT for protocol in PROTOCOLS if marked[2] in (None, protocol)}
         rows[title] = cells
     return rows
 
@@ -71,6 +73,16 @@ def test_the_tables_of_results_are_those_of_the_trainings_that_are_kept(dataset:
                 assert not runs
             else:
                 assert said[entry.title][protocol] == (cell(runs, protocol) if runs else NOT_KEPT), (name, protocol)
+
+
+@pytest.mark.parametrize("dataset", ["TVSum", "SumMe"])
+@pytest.mark.parametrize("protocol", ["5fcv", "tvt"])
+def test_the_published_number_stands_beside_each(dataset: str, protocol: Protocol) -> None:
+    said = documented(dataset)
+    for name, entry in METHODS.items():
+        quoted = published(name, cast(Kind, dataset.lower()), protocol)
+        expected = f"{quoted.tau:.3f} / {quoted.rho:.3f}" if quoted else "—"
+        assert said[entry.title][f"published {protocol}"] == expected, name
 
 
 @pytest.mark.parametrize("dataset", ["tvsum", "summe"])
