@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import torch
 from video_material import repeat
 
 from vastsum import Summarizer, Summary
 from vastsum.features import Backbone, load_backbone, registry
 from vastsum.features.onnx_model import available_cores
+from vastsum.features.ort_session import ort
 from vastsum.features.watching import watch
 from vastsum.video import sample
 
@@ -130,7 +130,7 @@ def rates(device: str, least_s: float) -> dict[str, Any]:
 
 
 def machine(device: str) -> dict[str, Any]:
-    found = {"python": platform.python_version(), "torch": torch.__version__, "onnxruntime": onnxruntime.__version__}
+    found = {"python": platform.python_version(), "torch": torch.__version__, "onnxruntime": ort.__version__}
     if device == "cuda":
         found |= {"gpu": torch.cuda.get_device_name(), "peak_MiB": torch.cuda.max_memory_allocated() >> 20}
     return found | {"cores": available_cores()}

@@ -31,10 +31,9 @@ from av.container import InputContainer, OutputContainer
 from av.filter import Graph
 from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
-from onnxruntime.capi.onnxruntime_inference_collection import InferenceSession, Session
-from onnxruntime.capi.onnxruntime_pybind11_state import RuntimeException
 
 import vastsum
+from vastsum.features.ort_session import ort
 from vastsum.training import checkpoints
 
 Kind = Literal["read", "write", "rename", "decode", "encode", "inference"]
@@ -114,7 +113,8 @@ def fault(at: Site, nth: int, happen: Callable[[str | None], None]) -> Iterator[
 def natural_error(kind: Kind, call: str, path: str | None) -> Exception:
     """What such a call raises when the disk is full or failing, the file damaged or the network unwilling."""
     if kind == "inference":
-        return RuntimeException("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned")
+        failure = ort.capi.onnxruntime_pybind11_state.RuntimeException
+        return failure("[ONNXRuntimeError] : 6 : RUNTIME_EXCEPTION : Non-zero status code returned")
     number = {"write": errno.ENOSPC, "rename": errno.EROFS, "encode": errno.ENOSPC}.get(kind, errno.EIO)
     if call.startswith(("av.", "InputContainer", "OutputContainer")):
         return av.error.OSError(number, os.strerror(number))
@@ -267,8 +267,8 @@ _METHODS: list[tuple[type, str, Kind]] = [
     (Graph, "configure", "decode"),
     (Graph, "vpush", "decode"),
     (Graph, "vpull", "decode"),
-    (InferenceSession, "__init__", "inference"),
-    (Session, "run", "inference"),
+    (ort.InferenceSession, "__init__", "inference"),
+    (ort.capi.onnxruntime_inference_collection.Session, "run", "inference"),
     (PIL.Image.Image, "save", "encode"),
     (h5py.File, "__init__", "read"),
     (h5py.File, "close", "write"),

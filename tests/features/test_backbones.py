@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnxruntime as ort
 import pytest
 from numpy.typing import NDArray
 
 from vastsum import assets
 from vastsum.errors import CheckpointError, ConfigError, DataError
 from vastsum.features import BACKBONES, load_backbone
+from vastsum.features.ort_session import ort
 from vastsum.video import sample
 
 SHARED = Path(__file__).parents[3] / "shared"

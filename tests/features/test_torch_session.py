@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from vastsum import assets
 from vastsum.errors import CheckpointError, ConfigError
 from vastsum.features import load_backbone
 from vastsum.features.onnx_model import open_session
-from vastsum.features.ort_session import OrtSession
+from vastsum.features.ort_session import OrtSession, ort
 from vastsum.features.session import NotHereError
 from vastsum.features.torch_ops import OPERATORS
 from vastsum.features.torch_session import TorchSession

@@ -1,12 +1,16 @@
-"""A network on ONNX Runtime."""
+"""A network on ONNX Runtime, which is imported here and nowhere else."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import onnxruntime as ort
 from numpy.typing import NDArray
+
+# Before the import: ONNX Runtime would tell its maker of this machine, and keep a device's number in the home folder.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+import onnxruntime as ort
 
 from vastsum.errors import CheckpointError
 from vastsum.features.session import NotHereError, Port
