@@ -48,18 +48,34 @@ class Segments:
         return np.maximum(np.searchsorted(self.picks, self.bounds[:, 0], side="right") - 1, 0).astype(np.int64)  # (M,)
 
 
+@dataclass(frozen=True)
+class Decoder:
+    """How the knapsack values a segment: mean of exp(sharpness · z) over its frames, times its length ^ length_power.
+
+    z are the video's scores with mean 0 and deviation 1. With sharpness 0 the scores are averaged as they are.
+    """
+
+    sharpness: float = 0.0
+    length_power: float = 0.0
+
+
+PAPER_DECODER = Decoder()
+"""The paper's: a segment is worth its mean score."""
+
+
 @dataclass(frozen=True, eq=False)
 class Prediction:
     """Importance of each pick and the standard deviation that goes with it, in the same unit."""
 
     mean: FloatArray  # (T,)
     std: FloatArray  # (T,)
+    decoder: Decoder = PAPER_DECODER  # what the method was made for
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Which segments make the summary, and the importance each was judged by."""
+    """Which segments make the summary, and what each was worth to the knapsack."""
 
     chosen: BoolArray  # (M,)
-    importance: FloatArray  # (M,)
+    values: FloatArray  # (M,)
     budget_frames: int

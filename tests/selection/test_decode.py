@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vastsum.selection import expand, perturbed_choices, segment_means, segment_values, select, stability, summary_mask
-from vastsum.types import Prediction, Segments
+from vastsum.types import PAPER_DECODER, Decoder, Prediction, Segments
 
 
 @st.composite
@@ -75,3 +75,26 @@ def test_segments_of_equal_score_tie_whatever_their_lengths(score: float, first:
     bounds = np.array([[0, 2], [3, 2 + first], [3 + first, n_frames - 1]])
     _, a, b = segment_means(frames, bounds)
     assert a == b
+
+
+def test_a_sharper_decoder_weighs_differences_in_importance_over_length() -> None:
+    segments = Segments(np.array([[0, 29], [30, 39], [40, 99]]), np.arange(0, 100, 10), 100)
+    scores = np.array([5.0, 5, 5, 1, 1, 1, 1, 1, 1, 1])
+    z = (scores - scores.mean()) / scores.std()
+    values = segment_values(scores, segments, Decoder(sharpness=2.0, length_power=0.5))
+    np.testing.assert_allclose(values, np.exp(2 * z[[0, 3, 4]]) * np.sqrt([30, 10, 60]), rtol=1e-6)
+    np.testing.assert_allclose(segment_values(scores * 3 + 7, segments, Decoder(2.0, 0.5)), values, rtol=1e-6)
+
+
+def test_scores_that_are_all_alike_are_decoded_by_length_alone() -> None:
+    segments = Segments(np.array([[0, 29], [30, 99]]), np.arange(0, 100, 10), 100)
+    scores = np.full(10, 0.1) + np.random.default_rng(0).normal(0, 1e-17, 10)
+    np.testing.assert_array_equal(segment_values(scores, segments, Decoder(sharpness=4.0)), [1.0, 1.0])
+
+
+def test_a_prediction_is_decoded_as_it_asks_unless_told_otherwise() -> None:
+    segments = Segments(np.array([[0, 9], [10, 39], [40, 99]]), np.arange(0, 100, 10), 100)
+    scores = np.array([1.0, 0.99, 0.99, 0.99, 0, 0, 0, 0, 0, 0])
+    prediction = Prediction(scores, np.zeros(10), Decoder(length_power=1.0))
+    assert select(prediction, segments, 0.3).chosen.tolist() == [False, True, False]
+    assert select(prediction, segments, 0.3, PAPER_DECODER).chosen.tolist() == [True, False, False]

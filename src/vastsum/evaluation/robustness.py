@@ -26,10 +26,10 @@ def robustness(prediction: Prediction, segments: Segments, *, budget: float = 0.
     """Gaussian noise of a tenth of the spread of the segment scores, so that models of any scale can be compared."""
     base = select(prediction, segments, budget)
     choices = perturbed_choices(
-        base.importance,
+        base.values,
         segments.lengths,
         base.budget_frames,
-        noise=RELATIVE_NOISE * float(base.importance.std()),
+        noise=RELATIVE_NOISE * float(base.values.std()),
         draws=DRAWS,
         rng=np.random.default_rng(0),
     )  # (R, M)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vastsum.selection.knapsack import knapsack
-from vastsum.types import BoolArray, FloatArray, IntArray, Prediction, Segments, Selection
+from vastsum.types import PAPER_DECODER, BoolArray, Decoder, FloatArray, IntArray, Prediction, Segments, Selection
 
 DEFAULT_BUDGET = 0.15
+DEFAULT_DECODER = Decoder(sharpness=1.0, length_power=0.5)
+FLAT = 1e-9  # scores that differ by less, relative to their size, differ by rounding
 
 
 def expand(scores: FloatArray, picks: IntArray, n_frames: int) -> FloatArray:
@@ -27,16 +29,31 @@ def segment_means(frame_scores: FloatArray, bounds: IntArray) -> FloatArray:
     return means.astype(np.float32).astype(np.float64)  # (M,)
 
 
-def segment_values(scores: FloatArray, segments: Segments) -> FloatArray:
-    """v_k: the mean expanded score of each segment."""
-    return segment_means(expand(scores, segments.picks, segments.n_frames), segments.bounds)
+def segment_values(scores: FloatArray, segments: Segments, decoder: Decoder = PAPER_DECODER) -> FloatArray:
+    """v_k: what each segment is worth to the knapsack; by the paper's decoder, its mean expanded score."""
+    if decoder.sharpness:
+        scores = np.exp(decoder.sharpness * standardised(scores))
+    means = segment_means(expand(scores, segments.picks, segments.n_frames), segments.bounds)
+    return means * segments.lengths**decoder.length_power if decoder.length_power else means  # (M,)
 
 
-def select(prediction: Prediction, segments: Segments, budget: float = DEFAULT_BUDGET) -> Selection:
-    """The segments of highest total importance that fit in `budget` (a fraction of the video). No model is involved."""
+def standardised(scores: FloatArray) -> FloatArray:
+    """z: mean 0 and deviation 1 over the video; zeros where all scores are alike."""
+    centred = np.asarray(scores, np.float64) - np.mean(scores)
+    deviation = float(centred.std())
+    return centred / deviation if deviation > FLAT * np.abs(scores).max() else np.zeros_like(centred)  # (T,)
+
+
+def select(
+    prediction: Prediction, segments: Segments, budget: float = DEFAULT_BUDGET, decoder: Decoder | None = None
+) -> Selection:
+    """The most valuable segments that fit in `budget` (a fraction of the video). No model is involved.
+
+    `decoder` replaces the one that the prediction asks for.
+    """
     budget_frames = int(budget * segments.n_frames)
-    importance = segment_values(prediction.mean, segments)
-    return Selection(knapsack(importance, segments.lengths, budget_frames), importance, budget_frames)
+    values = segment_values(prediction.mean, segments, decoder or prediction.decoder)
+    return Selection(knapsack(values, segments.lengths, budget_frames), values, budget_frames)
 
 
 def summary_mask(chosen: BoolArray, segments: Segments) -> BoolArray:
