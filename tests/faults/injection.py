@@ -250,7 +250,7 @@ class _File:
 
 _OS_CALLS: dict[str, Kind] = {
     "open": "write", "stat": "read", "scandir": "read", "listdir": "read", "mkdir": "write",
-    "chmod": "write", "unlink": "write", "rmdir": "write", "replace": "rename", "rename": "rename",
+    "chmod": "write", "unlink": "write", "rmdir": "write", "replace": "rename", "rename": "rename", "fsync": "write",
 }  # fmt: skip
 _METHODS: list[tuple[type, str, Kind]] = [
     (InputContainer, "seek", "read"),

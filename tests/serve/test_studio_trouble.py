@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 from kills import kill_again_and_again
-from studios import Client, StudioProcess, studio_here, wait_for, workers_of
+from studios import Client, StudioProcess, files_in, studio_here, wait_for, workers_of
 
 import vastsum
 from vastsum.errors import OutputError
@@ -198,11 +198,17 @@ def test_a_studio_takes_up_a_folder_where_another_left_it(tmp_path: Path, film: 
         studio.exported(job["id"], "edl")
     stray = tmp_path / "jobs" / job["id"] / "exports" / ".half.part"
     stray.write_bytes(b"left by a kill")
-    (tmp_path / "jobs" / "0123456789abcdef").mkdir()
+    upload = tmp_path / "jobs" / "0123456789abcdef" / "video" / "mine.mp4"  # of a job that the database has lost
+    upload.parent.mkdir(parents=True)
+    upload.write_bytes(b"kept")
     with studio_here(tmp_path) as studio:
         (again,) = studio.jobs()
         assert again["exports"][0]["is_current"]
         assert vastsum.Summary.from_dict(studio.get(f"/jobs/{job['id']}/result").json()).budget.fraction == 0.4
         assert studio.get(f"/jobs/{job['id']}/exports/edl/file").status_code == 200
         assert not stray.exists()
+        assert files_in(tmp_path / "unclaimed") == {"0123456789abcdef/video/mine.mp4"}
         assert not (tmp_path / "jobs" / "0123456789abcdef").exists()
+        assert studio.http.delete(f"/jobs/{job['id']}").status_code == 204
+        assert not list((tmp_path / "jobs").iterdir())
+        assert not list((tmp_path / "incoming").iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from vastsum.files import make_folder
 from vastsum.summary import Progress, Summary
 from vastsum.video import Written, write_summary
 
@@ -18,7 +19,7 @@ def write_mp4(
     (`vastsum.video.copy_suffix`).
     """
     with contextlib.suppress(OSError):  # what is in the way is reported by the writer, which names the file
-        destination.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(destination.parent)
     return write_summary(
         summary.video.path,
         summary.ranges,

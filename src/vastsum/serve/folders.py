@@ -1,7 +1,8 @@
 """Where a studio keeps its files: one folder a job, and nothing in it that no job knows of.
 
 DATA/studio.sqlite
-DATA/incoming/ID              an upload on its way
+DATA/incoming/ID              an upload on its way, or a deleted job's files
+DATA/unclaimed/ID             the folder of a job that the database does not know
 DATA/jobs/ID/video/NAME       the uploaded video
 DATA/jobs/ID/whole.json       its summary
 DATA/jobs/ID/thumbnails/*.jpg
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import shutil
 import time
@@ -21,8 +23,11 @@ from typing import IO
 
 from vastsum.errors import OutputError
 from vastsum.export import FORMATS
+from vastsum.files import flush, make_folder
 from vastsum.serve.store import Job, State
 from vastsum.serve.worker import THUMBNAILS, WHOLE
+
+log = logging.getLogger("vastsum.serve")
 
 _LOCK_WAIT_S = 20.0  # workers of a studio that was killed end within moments
 
@@ -32,11 +37,14 @@ class Folders:
         self.root = root.absolute()
         self.jobs = self.root / "jobs"
         self.incoming = self.root / "incoming"
+        self.unclaimed = self.root / "unclaimed"
         self.database = self.root / "studio.sqlite"
         try:
-            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.jobs.mkdir(exist_ok=True)
-            self.incoming.mkdir(exist_ok=True)
+            make_folder(self.root.parent)
+            self.root.mkdir(exist_ok=True, mode=0o700)
+            flush(self.root.parent)
+            make_folder(self.jobs)
+            make_folder(self.incoming)
         except OSError as error:
             raise OutputError(
                 root, f"cannot be used ({error.strerror})", "choose another folder with --data"
@@ -77,7 +85,10 @@ class Folders:
         return handle
 
     def sweep(self, jobs: Iterable[Job]) -> None:
-        """Remove whatever a kill left behind. Only while nothing else works here."""
+        """Remove whatever a kill left behind. Only while nothing else works here.
+
+        A folder in `jobs` that no job knows is never removed: the database may have been lost, moved or put back.
+        """
         known = {job.id: job for job in jobs}
         for leftover in self.incoming.iterdir():
             remove(leftover)
@@ -85,7 +96,25 @@ class Folders:
             if folder.name in known:
                 self.tidy(known[folder.name])
             else:
-                remove(folder)
+                self._set_aside(folder)
+
+    def _set_aside(self, folder: Path) -> None:
+        try:
+            make_folder(self.unclaimed)
+            folder.replace(self.unclaimed / folder.name)
+        except OSError as error:
+            log.error("%s belongs to no job, and cannot be moved to %s: %s", folder, self.unclaimed, error)
+        else:
+            log.warning("no job is known for %s: it was moved to %s", folder.name, self.unclaimed)
+
+    def discard(self, job: Job) -> None:
+        """Remove a job's folder; what a kill leaves of it is removed by the next start."""
+        leftover = self.incoming / job.id
+        with contextlib.suppress(OSError):  # of a video of the library there may be none yet
+            self.of(job).replace(leftover)
+            flush(self.jobs)
+        for folder in (leftover, self.of(job)):
+            remove(folder)
 
     def tidy(self, job: Job) -> None:
         """Remove from a job's folder what is not part of the job as it stands. Not while any of its tasks runs."""
@@ -113,12 +142,15 @@ def remove(path: Path) -> None:
 
 def link_or_copy(source: Path, destination: Path) -> None:
     """A second name for the same file, which either may outlive; a copy where the disk knows no such thing."""
+    make_folder(destination.parent)
     try:
         os.link(source, destination)
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.EXDEV, errno.ENOTSUP, errno.EMLINK):
             raise
         shutil.copyfile(source, destination)
+    flush(destination)
+    flush(destination.parent)
 
 
 def _try_lock(handle: IO[bytes]) -> bool:

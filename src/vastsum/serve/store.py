@@ -129,7 +129,7 @@ class Store:
             # It may be opened in another thread than the event loop's, which alone uses it then.
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("PRAGMA synchronous=FULL")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise DataError(path, "was written by a newer version", "update vastsum, or choose another --data")

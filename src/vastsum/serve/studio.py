@@ -17,6 +17,7 @@ from typing import Any
 
 from vastsum.errors import ConfigError, VastsumError, VideoError
 from vastsum.export import FORMATS, read_budget
+from vastsum.files import flush, make_folder, put_in_place
 from vastsum.serve.changes import Changes
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.folders import Folders, link_or_copy, remove
@@ -136,7 +137,6 @@ class Studio:
         if job.library_path is None:
             destination = self.folders.upload(again)
             try:
-                destination.parent.mkdir(parents=True)
                 await asyncio.to_thread(link_or_copy, video, destination)
             except OSError as error:
                 remove(self.folders.of(again))
@@ -161,8 +161,8 @@ class Studio:
             job.n_bytes = await self._receive(part, name, chunks)
             self._check_room(self._summarizing)  # others may have been quicker
             destination = self.folders.upload(job)
-            destination.parent.mkdir(parents=True)
-            part.replace(destination)
+            make_folder(destination.parent)
+            put_in_place(part, destination)
             return self._admit(job)
         except OSError as error:
             remove(self.folders.of(job))
@@ -184,6 +184,7 @@ class Studio:
             await asyncio.to_thread(file.write, bytes(gathered))
         if n_bytes == 0:
             raise VideoError(name, "the file is empty", "choose another")
+        await asyncio.to_thread(flush, part)  # here, where it holds up nobody else
         return n_bytes
 
     def _check_size(self, name: str, n_bytes: int) -> None:
@@ -269,7 +270,7 @@ class Studio:
             await asyncio.to_thread(self.folders.tidy, job)
 
     async def delete(self, job: Job) -> None:
-        """First the note of it, then its files: a kill in between leaves what the next start sweeps away."""
+        """First the note of it, then its files: a kill in between leaves what the next start sets aside."""
         del self._jobs[job.id]
         self._results.forget(job)
         await self._summarizing.withdraw(job.id)
@@ -280,7 +281,7 @@ class Studio:
         except sqlite3.Error as error:
             self._jobs[job.id] = job
             raise _not_noted(job, error) from error
-        await asyncio.to_thread(remove, self.folders.of(job))
+        await asyncio.to_thread(self.folders.discard, job)
         self.changes.tell(job.id)
 
     # ---- tasks ----
@@ -297,7 +298,7 @@ class Studio:
             task = {"video": str(self.video(job)), "model": str(self.settings.model_path(job.options.model))}
         except VastsumError as error:
             return failure_of(error)
-        self.folders.of(job).mkdir(exist_ok=True)
+        make_folder(self.folders.of(job))
         options = {"model_name": job.options.model, "fast": job.options.fast, "budget": job.options.budget}
         return {"kind": "summarize", "folder": str(self.folders.of(job)), **task, **options}
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from vastsum.errors import VastsumError, VideoError
+from vastsum.files import flush, make_folder, put_in_place
 
 if TYPE_CHECKING:
     from vastsum.summary import Summary
@@ -96,7 +97,7 @@ def export(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     folder, video = Path(task["folder"]), _go_to(Path(task["video"]))
     summary = reselect(Summary.load(folder / WHOLE), edits_from(task["edits"]))
     destination = FORMATS[name].path_for(video, folder / "exports")
-    destination.parent.mkdir(exist_ok=True)
+    make_folder(destination.parent)
 
     def follow(done_s: float, total_s: float | None) -> None:
         report(f"writing {name}", done_s, total_s)
@@ -141,9 +142,11 @@ def _take_thumbnails(video: Path, duration_s: float, folder: Path) -> list[float
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
     for k, picture in enumerate(pictures):
-        Image.fromarray(picture).save(part / f"{k:03d}.jpg", quality=78)
+        file = part / f"{k:03d}.jpg"
+        Image.fromarray(picture).save(file, quality=78)
+        flush(file)
     shutil.rmtree(folder, ignore_errors=True)
-    part.replace(folder)
+    put_in_place(part, folder)
     return times_s
 
 

@@ -14,6 +14,7 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 
 from vastsum.errors import OutputError
+from vastsum.files import put_in_place
 
 _REMEDIES = {
     errno.ENOSPC: "free some space, or choose another folder",
@@ -37,7 +38,7 @@ def writing(destination: Path, container_format: str) -> Iterator[OutputContaine
         out = av.open(f"file:{part.absolute()}", "w", format=container_format, container_options=options)
         yield out
         out.close()
-        part.replace(destination)
+        put_in_place(part, destination)
     except (FFmpegError, OSError) as error:
         number = getattr(error, "errno", None)
         remedy = _REMEDIES.get(number or 0, "check the disk, or choose another folder")
