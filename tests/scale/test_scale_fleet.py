@@ -84,6 +84,28 @@ def test_what_was_begun_is_begun_anew(films: Callable[[int], Path], tmp_path: Pa
     assert all(time_ns > before[name] for name, time_ns in results_in(tmp_path / "out").items())
 
 
+def test_results_that_were_lost_or_spoiled_are_made_again(films: Callable[[int], Path], tmp_path: Path) -> None:
+    """As a power cut leaves them on a disk that flushes nothing, or where a version wrote that flushed nothing."""
+    folder, out, crew_of = films(6), tmp_path / "out", partial(LocalCrew, n_workers=2, threads=1)
+    summarize_into(folder, out, crew_of)
+    (out / "0.summary.mp4").unlink()
+    (out / "1.summary.json").write_bytes(b"")
+    os.truncate(out / "2.summary.mp4", 1000)
+    os.truncate(out / "3.summary.mp4", 0)
+    for path in (out / ".vastsum/videos").glob("*.json"):
+        record = json.loads(path.read_text())
+        if record["name"] in ("3", "4"):  # as if no size had been recorded
+            path.write_text(json.dumps({**record, "bytes_out": 0}))
+    before = results_in(out)
+    outcomes = summarize_into(folder, out, crew_of)
+    names = {f"{outcome.name}.summary.json": outcome.name for outcome in outcomes}
+    assert {name for file, name in names.items() if results_in(out)[file] > before[file]} == {"0", "1", "2", "3"}
+    for outcome in outcomes:
+        assert outcome.status == "done"
+        assert all((out / file).stat().st_size > 1000 for file in outcome.files)
+    assert len(table_in(out)) == 6
+
+
 def test_other_settings_are_not_mixed_into_a_folder(films: Callable[[int], Path], tmp_path: Path) -> None:
     folder, out, crew_of = films(1), tmp_path / "out", partial(LocalCrew, n_workers=1, threads=1)
     summarize_into(folder, out, crew_of)
@@ -190,6 +212,10 @@ def test_results_go_where_fsspec_can_write(films: Callable[[int], Path]) -> None
     assert ledger.outcomes() == {item.name: done}
     ledger.write_table([done])
     assert memory.exists("/results/here/results.parquet")
+    assert ledger.checked_outcomes() == {item.name: done}
+    memory.pipe_file(f"/results/here/{done.files[0]}", b"")
+    assert ledger.checked_outcomes()[item.name].status == "started", "and so it is done again"
+    assert worker(Attempt(item, 1)).bytes_out == done.bytes_out
     memory.pipe_file("/results/here/a", b"")
     with pytest.raises(OutputError, match="memory://results/here/a: exists already"):
         place.check("a", replace=False)

@@ -38,7 +38,7 @@ def summarize_all(
     else:
         ledger.check(settings.asked())
     place.tidy()
-    known = _settled(ledger)
+    known = _settled(ledger.checked_outcomes())
     waiting, outcomes = _sorted_out(items, known, settings, place, retry_failed)
     for outcome in outcomes:
         if outcome.status == "failed":
@@ -57,14 +57,14 @@ def summarize_all(
     return outcomes
 
 
-def _settled(ledger: Ledger) -> dict[str, Outcome]:
-    return {name: outcome for name, outcome in ledger.outcomes().items() if outcome.status != "started"}
+def _settled(outcomes: dict[str, Outcome]) -> dict[str, Outcome]:
+    return {name: outcome for name, outcome in outcomes.items() if outcome.status != "started"}
 
 
 def _write_table(ledger: Ledger, known: dict[str, Outcome], outcomes: Sequence[Outcome], *, is_complete: bool) -> None:
     """All that is recorded, of earlier runs too. When a run is ended, some may be recorded that were not heard of."""
     tried = {outcome.name: outcome for outcome in outcomes if outcome.attempts}
-    recorded = known | tried if is_complete else _settled(ledger)
+    recorded = known | tried if is_complete else _settled(ledger.outcomes())
     rows = [*recorded.values(), *(outcome for outcome in outcomes if not outcome.attempts)]
     if rows:
         ledger.write_table(sorted(rows, key=lambda outcome: outcome.name))

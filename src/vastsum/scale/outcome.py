@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
@@ -89,6 +89,17 @@ class Ledger:
         found = (_restored(content) for content in self._place.read_all(_VIDEOS))
         return {outcome.name: outcome for outcome in found if outcome is not None}
 
+    def checked_outcomes(self) -> dict[str, Outcome]:
+        """What is recorded. Where a file of it is gone, or is not what was written, its video counts as just begun."""
+        outcomes = self.outcomes()
+        names = {file for outcome in outcomes.values() for file in outcome.files}
+        sizes = self._place.sizes(names) if names else {}
+        for name, outcome in outcomes.items():
+            if not _is_whole(outcome, sizes):
+                outcomes[name] = replace(outcome, status="started", files=(), bytes_out=0)
+                self.record(outcomes[name])
+        return outcomes
+
     def write_table(self, outcomes: Iterable[Outcome]) -> None:
         import pyarrow
         from pyarrow import parquet
@@ -104,6 +115,12 @@ class Ledger:
 def can_make_tables() -> bool:
     """Records need nothing; the table is Parquet, which `vastsum[scale]` brings."""
     return find_spec("pyarrow") is not None
+
+
+def _is_whole(outcome: Outcome, sizes: Mapping[str, int]) -> bool:
+    """What a power cut spoils is empty or shorter, so the sum tells. A record without one (0) tells of no more."""
+    found = [sizes.get(file, 0) for file in outcome.files]
+    return all(found) and outcome.bytes_out in (0, sum(found))
 
 
 def _path(name: str) -> str:
@@ -128,6 +145,9 @@ def _restored(content: bytes) -> Outcome | None:
     values: dict[str, Any] = {
         key: tuple(v) if isinstance(v, list) else v for key, v in _parsed(content).items() if key in known
     }
+    files = values.get("files", ())
+    if not isinstance(files, tuple) or not all(isinstance(file, str) for file in files):
+        return None
     try:
         return Outcome(**values)
     except TypeError:
