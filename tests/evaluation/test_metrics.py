@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,19 @@ from scipy import stats
 
 from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.evaluation.calibration import calibration
-from vastsum.evaluation.metrics import agreement, f1_score, judge, rank_correlations
-from vastsum.evaluation.references import human_agreement, mean_annotator_agreement, random_agreement
+from vastsum.evaluation.metrics import agreement, caught, f1_score, judge, rank_correlations
+from vastsum.evaluation.references import (
+    human_agreement,
+    length_agreement,
+    mean_annotator_agreement,
+    random_agreement,
+    uniform_agreement,
+    uniform_clips,
+)
 from vastsum.evaluation.robustness import robustness
 from vastsum.scorers.ridge import RidgeScorer
-from vastsum.types import Prediction, Segments
+from vastsum.selection import select, summary_mask
+from vastsum.types import Decoder, Prediction, Segments
 
 
 def tau_b_by_counting(x: np.ndarray, y: np.ndarray) -> float:
@@ -87,6 +96,56 @@ def test_f1_is_best_for_summe_and_mean_for_tvsum() -> None:
     assert f1_score(np.zeros(4, dtype=bool), users[2:], "summe") == 0.0
 
 
+def test_caught_is_where_a_summary_stands_between_an_arbitrary_cut_and_the_best() -> None:
+    """Both ends by going through all cuts of that length."""
+    rng = np.random.default_rng(3)
+    value = rng.integers(0, 4, 8) / 3
+    cuts = [np.isin(np.arange(8), frames) for frames in itertools.combinations(range(8), 3)]
+    worth = [value[cut].sum() for cut in cuts]
+    found = [caught(cut, value) for cut in cuts]
+    assert np.mean(found) == pytest.approx(0.0)
+    assert max(found) == pytest.approx(1.0)
+    assert min(found) < 0
+    expected = [(one - np.mean(worth)) / (max(worth) - np.mean(worth)) for one in worth]
+    assert found == pytest.approx(expected)
+
+
+def test_caught_does_not_ask_how_people_scale_their_scores_and_is_0_where_it_is_undefined() -> None:
+    value, summary = np.array([0.0, 0.2, 0.9, 0.4]), np.array([0, 0, 1, 1], dtype=bool)
+    assert caught(summary, 4 * value + 1) == pytest.approx(caught(summary, value))
+    assert caught(np.zeros(4, dtype=bool), value) == 0.0  # nothing was chosen
+    assert caught(np.ones(4, dtype=bool), value) == 0.0  # everything was
+    assert caught(summary, np.full(4, 0.3)) == 0.0  # nothing is worth more than anything else
+
+
+def test_what_is_caught_is_of_raw_annotations_by_the_predictions_own_decoder() -> None:
+    bounds = np.array([[0, 0], [1, 2], [3, 9]])
+    value = np.array([0.6, 0.9, 0.9, *[0.0] * 7])
+    people = BenchmarkVideo(
+        "v", np.zeros((10, 1)), Segments(bounds, np.arange(10), 10), value[None], ~value.astype(bool)[None]
+    )
+    scores = np.array([1.0, 0.7, 0.7, *[0.0] * 7])
+    by_mean, by_sum = (
+        agreement(Prediction(scores, 0 * scores, Decoder(0.0, power)), people, "tvsum", budget=0.2).caught
+        for power in (0.0, 1.0)
+    )
+    assert by_mean == pytest.approx((0.6 - 0.24) / (0.9 - 0.24))  # the first segment alone
+    assert by_sum == pytest.approx(1.0)
+
+
+def test_uniform_clips_are_spread_evenly_and_fill_the_budget() -> None:
+    clips = uniform_clips(6000, 0.15)
+    edges = np.flatnonzero(np.diff(clips.astype(int)))
+    starts, ends = edges[::2] + 1, edges[1::2] + 1
+    assert (ends - starts).tolist() == [90] * 10
+    assert np.diff(starts).tolist() == [600] * 9
+    assert starts[0] == 6000 - ends[-1]  # as far from the beginning as from the end
+    assert uniform_clips(100, 0.15).sum() in (14, 15)  # a short video has one
+    found = uniform_agreement(video([[1, 1] + [0] * 8], [list(np.linspace(0, 1, 10))]), "tvsum")
+    assert found.tau is found.score_tau is None
+    assert found.caught is not None
+
+
 def test_human_is_each_person_against_the_others() -> None:
     rng = np.random.default_rng(2)
     people = rng.random((3, 10))
@@ -95,6 +154,26 @@ def test_human_is_each_person_against_the_others() -> None:
     assert result is not None
     assert result.tau == pytest.approx(np.mean(pairs))
     assert human_agreement(video([[1, 1] + [0] * 8], people[:1].tolist()), "tvsum") is None
+
+
+def test_one_person_catches_by_their_summary_or_by_the_frames_they_scored_highest() -> None:
+    summaries = [[1, 1, 0, 0, 0, 0, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]]
+    rows = np.array(summaries, dtype=bool)
+    result = human_agreement(video(summaries), "summe")
+    assert result is not None
+    each = [caught(rows[person], np.delete(rows, person, axis=0).mean(axis=0)) for person in range(3)]
+    assert result.caught == pytest.approx(np.mean(each))
+
+    scores = [[1, 0.5, 0.5, 0, 0, 0, 0, 0, 0, 0], [0, 1, 0, 1, 0.2, 0, 0, 0, 0, 0]]
+    result = human_agreement(video(summaries[:2], scores), "tvsum", budget=0.2)
+    one, other = np.array(scores)
+    assert result is not None
+    first = (other[0] + (other[1] + other[2]) / 2) / 2  # two frames: the highest, and halves of the two next
+    second = (one[1] + one[3]) / 2
+    bases = other.mean(), one.mean()
+    bests = 1.0, 0.75
+    expected = [(got - base) / (best - base) for got, base, best in zip((first, second), bases, bests, strict=True)]
+    assert result.caught == pytest.approx(np.mean(expected))
 
 
 def test_calibration_of_a_prediction_that_knows_the_truth() -> None:
@@ -183,6 +262,50 @@ def test_reference_numbers_on_the_real_files(shared: Path, kind: str) -> None:
     chance = np.mean([means(dataset, lambda v: random_agreement(v, dataset.kind, rng)) for _ in range(n_seeds)], axis=0)
     # One draw of random scores on SumMe's 24 videos varies by 0.019 (standard deviation over seeds).
     assert chance == pytest.approx(RANDOM[kind][:2], abs=RANDOM[kind][2])
+
+
+# From findings.md. On TVSum perfect scores are people's mean on their scale from 1 to 5: the paper's decoder asks where
+# zero is (on the scale of the program, from 0 to 1, it catches 0.54), the others hardly do.
+CAUGHT = {
+    "tvsum": {(0.0, 0.0): 0.41, (0.0, 1.0): 0.82, (1.0, 0.5): 0.797, (2.0, 0.0): 0.775},
+    "summe": {(0.0, 0.0): 0.60, (0.0, 1.0): 0.70, (1.0, 0.5): 0.698, (2.0, 0.0): 0.690},
+}
+REFERENCES = {
+    "tvsum": {"constant": 0.15, "uniform": 0.00, "one person": 0.41},
+    "summe": {"constant": 0.11, "uniform": 0.02, "one person": 0.48},
+}
+
+
+@pytest.mark.parametrize("kind", ["summe", "tvsum"])
+def test_what_perfect_scores_catch_on_the_real_files(shared: Path, kind: str) -> None:
+    dataset = load_dataset(shared / "data" / f"{kind}.googlenet.h5")
+    for (sharpness, power), expected in CAUGHT[kind].items():
+        found = []
+        for one in dataset.videos.values():
+            every_frame = replace(one.segments, picks=np.arange(one.segments.n_frames))
+            perfect = 1 + 4 * one.people_value if kind == "tvsum" else one.people_value
+            prediction = Prediction(perfect, 0 * perfect, Decoder(sharpness, power))
+            summary = summary_mask(select(prediction, every_frame).chosen, every_frame)
+            found.append(caught(summary, one.people_value))
+        assert np.mean(found) == pytest.approx(expected, abs=0.01), (sharpness, power)
+
+
+@pytest.mark.parametrize("kind", ["summe", "tvsum"])
+def test_what_references_catch_on_the_real_files(shared: Path, kind: str) -> None:
+    dataset = load_dataset(shared / "data" / f"{kind}.googlenet.h5")
+    references = {"constant": length_agreement, "uniform": uniform_agreement, "one person": human_agreement}
+    for name, judged in references.items():
+        found = [judged(one, kind) for one in dataset.videos.values()]
+        assert np.mean([one.caught for one in found]) == pytest.approx(REFERENCES[kind][name], abs=0.01), name
+        if (kind, name) == ("summe", "one person"):
+            assert np.mean([one.score_tau for one in found]) == pytest.approx(0.297, abs=0.01)
+
+
+def test_random_scores_have_no_score_tau_on_real_summe(shared: Path) -> None:
+    dataset = load_dataset(shared / "data" / "summe.googlenet.h5")
+    rng = np.random.default_rng(0)
+    drawn = [random_agreement(one, "summe", rng).score_tau for _ in range(20) for one in dataset.videos.values()]
+    assert np.mean(drawn) == pytest.approx(0.0, abs=0.01)
 
 
 def test_humans_on_real_tvsum(shared: Path) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 
+from vastsum.evaluation.columns import AGREEMENT, OURS, TRUST, Column
 from vastsum.evaluation.report import EvaluationReport
-
-AGREEMENT = {"tau": "τ", "rho": "ρ", "f1": "F1"}
-TRUST = {
-    "nll": "NLL", "coverage_50": "in 50 %", "coverage_90": "in 90 %",
-    "std_correlation": "σ~people", "jaccard": "Jaccard", "unstable": "unstable",
-}  # fmt: skip
 
 
 def evaluation_table(report: EvaluationReport) -> list[RenderableType]:
@@ -23,19 +19,21 @@ def evaluation_table(report: EvaluationReport) -> list[RenderableType]:
     title = (
         f"{report.data_name} ({report.kind}, {report.n_videos} videos, splits: {report.split_source}, {n_seeds} seeds)"
     )
-    measured = [row for row in rows if any(metric in row for metric in TRUST)]
+    measured = [row for row in rows if any(column.metric in row for column in TRUST)]
     lines = [f"{row['method']} · {row['protocol']}: {row['meaning']}{_undefined(row)}" for row in rows]
     legend = [
         "± is the standard deviation over seeds",
-        "σ~people: rank correlation of predicted with annotator deviation; Jaccard, unstable: under score noise",
+        *map(str, OURS),
+        "σ ~ people: rank correlation of predicted with annotator deviation; Jaccard, unstable: under score noise",
     ]
     return [title, _table(rows, AGREEMENT), "", _table(measured, TRUST), "", *lines, *legend, *report.notes]
 
 
-def _table(rows: list[dict[str, Any]], columns: dict[str, str]) -> Table:
-    table = Table("method", "protocol", *columns.values(), box=None)
+def _table(rows: list[dict[str, Any]], columns: Sequence[Column]) -> Table:
+    table = Table("method", "protocol", *(column.name for column in columns), box=None)
     for row in rows:
-        table.add_row(row["method"], row["protocol"], *(_cell(row.get(metric), metric) for metric in columns))
+        cells = (_cell(row.get(column.metric), column.metric) for column in columns)
+        table.add_row(row["method"], row["protocol"], *cells)
     return table
 
 

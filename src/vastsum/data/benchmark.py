@@ -47,12 +47,22 @@ class BenchmarkVideo:
         """How people annotated it."""
         return "summe" if self.user_scores is None else "tvsum"
 
+    @property
+    def said(self) -> FloatArray | BoolArray:
+        """What each person said of each frame: the scores, or the summaries where there are none."""
+        said = self.user_summaries if self.user_scores is None else self.user_scores
+        assert said is not None, "the reader guarantees one of the two"
+        return said  # (U, N)
+
     @cached_property
     def annotations(self) -> FloatArray:
         """What each person said at each pick: s^(a) in [0, 1], or y^(a) in {0, 1} where there are no scores."""
-        source = self.user_summaries if self.user_scores is None else self.user_scores
-        assert source is not None, "the reader guarantees one of the two"
-        return source[:, self.segments.picks].astype(np.float32)  # (U, T)
+        return self.said[:, self.segments.picks].astype(np.float32)  # (U, T)
+
+    @cached_property
+    def people_value(self) -> FloatArray:
+        """h: people's mean score of each frame, or the share of people who took it."""
+        return self.said.mean(axis=0, dtype=np.float64)  # (N,)
 
 
 @dataclass(frozen=True, eq=False)

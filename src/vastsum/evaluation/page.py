@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -20,6 +20,7 @@ from scipy import stats
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo, Dataset, Kind
 from vastsum.evaluation.calibration import annotation_std
+from vastsum.evaluation.columns import AGREEMENT, TRUST, Column
 from vastsum.evaluation.report import EvaluationReport, Row, VideoResult
 from vastsum.export.page import self_contained
 from vastsum.files import write_text
@@ -28,35 +29,8 @@ from vastsum.types import FloatArray, Prediction
 
 MASSES = np.linspace(0.05, 0.95, 19)  # of the central intervals on the calibration plot
 N_TENTHS = 10
-REFERENCES = frozenset({"Random", "Human", "Mean annotator"})  # to be read beside results, not as results
-
-
-@dataclass(frozen=True)
-class Column:
-    """A metric as a reader meets it. `best` is where a good value lies: high, low, or at a number."""
-
-    metric: str
-    name: str
-    meaning: str
-    best: Literal["high", "low"] | float
-
-
-AGREEMENT = (
-    Column("tau", "τ", "Kendall's τ-b with people: of scores on TVSum, of the decoded summary on SumMe", "high"),
-    Column("rho", "ρ", "Spearman's ρ with people, likewise", "high"),
-    Column("score_tau", "τ of scores", "Kendall's τ-b of the raw scores", "high"),
-    Column("score_rho", "ρ of scores", "Spearman's ρ of the raw scores", "high"),
-    Column("f1", "F1", "overlap of the summary with people's summaries", "high"),
-)
-SCORE_AGREEMENT = tuple(column for column in AGREEMENT if not column.metric.startswith("score_"))  # the same on TVSum
-TRUST = (
-    Column("nll", "NLL", "negative log-likelihood of an annotation, in nats", "low"),
-    Column("coverage_50", "in 50 %", "share of annotations inside the central 50 % interval", 0.5),
-    Column("coverage_90", "in 90 %", "share of annotations inside the central 90 % interval", 0.9),
-    Column("std_correlation", "σ ~ people", "rank correlation of predicted deviation with the annotators' own", "high"),
-    Column("jaccard", "Jaccard", "overlap of the summary with those chosen under score noise", "high"),
-    Column("unstable", "unstable", "share of segments that are in some of those summaries and out of others", "low"),
-)
+# To be read beside results, not as results.
+REFERENCES = frozenset({"Random", "Length only", "Uniform clips", "Human", "Mean annotator"})
 
 
 @dataclass(frozen=True)
@@ -108,7 +82,7 @@ def _section(section: Section) -> dict[str, Any]:
         "facts": list(section.facts),
         "notes": list(section.notes),
         "tables": [
-            _table("Agreement with people", AGREEMENT if section.kind == "summe" else SCORE_AGREEMENT, section),
+            _table("Agreement with people", AGREEMENT, section),
             _table("Uncertainty and stability", TRUST, section),
         ],
         "predicted": [_named(row, section) for row in predicted],

@@ -12,9 +12,16 @@ import numpy as np
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo, Dataset
 from vastsum.errors import CheckpointError
+from vastsum.evaluation.columns import AGREEMENT, TRUST
 from vastsum.evaluation.measure import measure, numbers
 from vastsum.evaluation.metrics import Agreement
-from vastsum.evaluation.references import human_agreement, mean_annotator_agreement, random_agreement
+from vastsum.evaluation.references import (
+    human_agreement,
+    length_agreement,
+    mean_annotator_agreement,
+    random_agreement,
+    uniform_agreement,
+)
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.ridge import RidgeScorer
 from vastsum.training.checkpoints import load_scorer
@@ -22,11 +29,6 @@ from vastsum.training.protocols import MEANING
 from vastsum.training.runs import Run
 from vastsum.types import Prediction
 
-METRICS = (
-    "tau", "rho", "score_tau", "score_rho", "f1",
-    "nll", "coverage_50", "coverage_90", "std_correlation",
-    "jaccard", "unstable",
-)  # fmt: skip
 N_RANDOM_SEEDS = 20
 
 
@@ -57,7 +59,7 @@ class Row:
     results: list[VideoResult] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
-        cells = {metric: self._cell(metric) for metric in METRICS}
+        cells = {column.metric: self._cell(column.metric) for column in (*AGREEMENT, *TRUST)}
         return {
             "method": self.method,
             "protocol": self.protocol,
@@ -163,23 +165,29 @@ def evaluate_checkpoint(path: Path, dataset: Dataset) -> EvaluationReport:
 
 
 def reference_rows(dataset: Dataset, tests: Sequence[Sequence[str]], trainings: Sequence[Sequence[str]]) -> list[Row]:
-    """Random, human, mean annotator and, where training videos are known, a linear ridge, on the same test videos."""
-    rng = np.random.default_rng(0)
-    random = Row("Random", "none", "uniform random scores")
-    human = Row("Human", "none", "each person against the others")
-    ceiling = Row("Mean annotator", "none", "has seen the answers: a ceiling")
+    """Chance, lengths, uniform clips, people and, where training videos are known, a ridge, on the same test videos."""
+    kind, rng = dataset.kind, np.random.default_rng(0)
     ridge = Row("Ridge", "last", "closed-form linear model on single frames, smoothed")
+    references: list[tuple[Row, int, Callable[[BenchmarkVideo], Agreement | None]]] = [
+        (Row("Random", "none", "uniform random scores"), N_RANDOM_SEEDS, lambda v: random_agreement(v, kind, rng)),
+        (Row("Length only", "none", "constant scores: the lengths of the segments decide"), 1,
+         lambda v: length_agreement(v, kind)),
+        (Row("Uniform clips", "none", "clips of 90 frames (about 3 s), evenly spread; no scores"), 1,
+         lambda v: uniform_agreement(v, kind)),
+        (Row("Human", "none", "one person, judged by all the others"), 1, lambda v: human_agreement(v, kind)),
+        (Row("Mean annotator", "none", "has seen the answers: a ceiling"), 1,
+         lambda v: mean_annotator_agreement(v, kind)),
+    ]  # fmt: skip
     for split, names in enumerate(tests):
         videos = [dataset.videos[name] for name in names]
-        for seed in range(N_RANDOM_SEEDS):
-            random.results += _references(videos, split, seed, lambda video: random_agreement(video, dataset.kind, rng))
-        human.results += _references(videos, split, 0, lambda video: human_agreement(video, dataset.kind))
-        ceiling.results += _references(videos, split, 0, lambda video: mean_annotator_agreement(video, dataset.kind))
+        for row, n_seeds, judge in references:
+            for seed in range(n_seeds):
+                row.results += _references(videos, split, seed, judge)
     for split, names in enumerate(trainings):
         train = (dataset.videos[name] for name in names)
         scorer = RidgeScorer.fit((video.features, video.annotations) for video in train)
         ridge.results += _score(scorer, [dataset.videos[name] for name in tests[split]], dataset, split, 0)
-    return [row for row in (ridge, random, human, ceiling) if row.results]
+    return [row for row in (ridge, *(row for row, _, _ in references)) if row.results]
 
 
 def _score(

@@ -68,8 +68,11 @@ class MethodRow:
 
 
 def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
-    """The references first, then the methods in the plan's order."""
-    return [*_reference_rows(plan, benchmark), *(_method_row(plan, benchmark, method) for method in plan.methods)]
+    """The references first, then the methods in the plan's order, less those that are references."""
+    references = _reference_rows(plan, benchmark)
+    titles = {row.title for row in references}
+    methods = [method for method in plan.methods if plan.entry(method).title not in titles]
+    return [*references, *(_method_row(plan, benchmark, method) for method in methods)]
 
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:

@@ -13,12 +13,13 @@ from vastsum.evaluation.bench.picture import picture
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.bench.rows import MethodRow, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.table import NOTHING, Table, decimals
+from vastsum.evaluation.columns import AGREEMENT, OURS, TRUST
 from vastsum.evaluation.page import write_page
 from vastsum.evaluation.published import PER_SPLIT
 from vastsum.files import write_text
 from vastsum.training.protocols import MEANING, Protocol
 
-ROOF = "mean-annotator"
+ROOF, LENGTHS = "mean-annotator", "length-only"
 COST_NOTE = "multiply-adds and time are for a video of ten minutes (1200 picks), on one CPU thread"
 
 
@@ -30,6 +31,7 @@ def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> 
     sections = []
     for benchmark in plan.benchmarks:
         rows = method_rows(plan, benchmark)
+        ranked = [row for row in rows if any(map(by_video, row.rows.values()))]  # uniform clips have no τ on TVSum
         report(f"random draws on {benchmark.name}")
         epochs = every_epoch(plan, benchmark, rows)
         chosen_by_chance = [chance_note(benchmark, epochs)] if epochs and "5fcv" in plan.protocols else []
@@ -40,8 +42,8 @@ def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> 
             if protocol == "5fcv":
                 table = replace(table, notes=(*table.notes, *chosen_by_chance))
             tables.append(table)
-            write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, rows))
-        tables += [split_table(plan, benchmark, rows), difference_table(plan, benchmark, rows)]
+            write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, ranked))
+        tables += [split_table(plan, benchmark, ranked), difference_table(plan, benchmark, ranked)]
         tables.append(uncertainty_table(benchmark, rows))
         if epochs:
             table = choosing_table(benchmark, epochs)
@@ -60,13 +62,14 @@ def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> 
 
 def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Sequence[MethodRow]) -> Table:
     """Agreement under one protocol, beside what was published and what each method costs."""
-    columns = ("method", "seeds", "τ", "ρ", "F1", "published τ / ρ", "our gap in τ",
+    columns = ("method", "seeds", *(column.name for column in AGREEMENT), "published τ / ρ", "our gap in τ",
                "parameters", "multiply-adds", "ms a video")  # fmt: skip
     price = costs(plan, benchmark)
     lines = [_main_row(row, protocol, price.get(row.name)) for row in rows]
     quoted = any(protocol in row.published for row in rows)
     notes = [
         f"{protocol}: {MEANING[protocol]}; ± is the standard deviation over seeds",
+        *map(str, OURS),
         *(["published numbers are quoted from the paper; features and code are not ours"] if quoted else []),
         COST_NOTE,
         *(f"{row.title}: {note}" for row in rows for note in row.notes(protocol)),
@@ -82,7 +85,7 @@ def _main_row(row: MethodRow, protocol: Protocol, price: Cost | None) -> tuple[s
     return (
         row.title,
         str(row.n_seeds(protocol) or NOTHING),
-        *(_cell(cells.get(metric), spread=metric != "f1") for metric in ("tau", "rho", "f1")),
+        *(_cell(cells.get(column.metric), spread=column.metric != "f1") for column in AGREEMENT),
         f"{quoted.tau:.3f} / {quoted.rho:.3f}" if quoted else NOTHING,
         gap,
         _count(price.n_parameters) if price and price.n_parameters else NOTHING,
@@ -136,7 +139,7 @@ def difference_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]
         for row in rows:
             if protocol not in row.rows or row.name == ROOF:
                 continue
-            cells = [_against(row, others.get(other), protocol) for other in ("length", "ridge", "vastsum")]
+            cells = [_against(row, others.get(other), protocol) for other in (LENGTHS, "ridge", "vastsum")]
             lines.append((row.title, protocol, *cells))
     notes = (
         "Δτ with its central 95 % over 2000 resamples of the test videos, paired by video; * where zero is outside",
@@ -157,20 +160,15 @@ def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol) -> str
 
 def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
     """Is the predicted uncertainty right, and how firm is the choice that is made of the scores?"""
-    metrics = {"coverage_50": "in 50 %", "coverage_90": "in 90 %", "std_correlation": "σ ~ people",
-               "jaccard": "Jaccard", "unstable": "unstable"}  # fmt: skip
+    shown = [column for column in TRUST if column.metric != "nll"]
     lines = []
     for row in rows:
         for protocol, found in row.rows.items():
             if not row.is_reference:
                 cells = found.summary()
-                lines.append((row.title, protocol, *(_cell(cells.get(metric), spread=True) for metric in metrics)))
-    notes = (
-        "in 50 %, in 90 %: share of annotations inside the central interval of that mass",
-        "σ ~ people: Spearman's ρ of the predicted deviation with the annotators' own, over the picks of a video",
-        "Jaccard: overlap of the summary with those under score noise; unstable: segments in some of these only",
-    )
-    columns = ("method", "protocol", *metrics.values())
+                lines.append((row.title, protocol, *(_cell(cells.get(column.metric), spread=True) for column in shown)))
+    columns = ("method", "protocol", *(column.name for column in shown))
+    notes = tuple(map(str, shown))
     return Table(f"{benchmark.name}.uncertainty", f"{benchmark.name}, uncertainty", columns, tuple(lines), notes)
 
 
@@ -184,5 +182,5 @@ def _picture(title: str, protocol: Protocol, rows: Sequence[MethodRow]) -> str:
 
 
 def _lengths_alone(rows: Sequence[MethodRow]) -> float | None:
-    found = [row for method in rows if method.name == "length" for row in method.rows.values()]
+    found = [row for method in rows if method.name == LENGTHS for row in method.rows.values()]
     return float(found[0].summary()["tau"]["mean"]) if found else None

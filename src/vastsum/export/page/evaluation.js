@@ -2,7 +2,7 @@
 "use strict";
 (function (vastsum) {
   const { element, svg, path } = vastsum;
-  const VIDEO_COLUMNS = ["tau", "rho", "f1", "nll", "jaccard"];
+  const VIDEO_COLUMNS = ["tau", "rho", "f1", "score_tau", "caught", "nll", "jaccard"];
 
   const data = JSON.parse(document.getElementById("data").textContent);
 
