@@ -61,7 +61,7 @@ def trained(config: Config, fold: Fold) -> list[VideoResult]:
         metrics: dict[str, float | None] = {
             "tau": judge(prediction.mean, video, video.kind)[0],
             "jaccard": robustness(prediction, video.segments).jaccard,
-            "spread": float(select(prediction, video.segments).importance.std()),
+            "spread": float(select(prediction, video.segments).values.std()),
         }
         results.append(VideoResult(video.name, fold.split, fold.seed, metrics))
     return results

@@ -346,7 +346,7 @@ def lengths(study: Study) -> list[Finding]:
     for n, (video, curve) in enumerate(zip(study.videos, curves, strict=True)):
         size = video.segments.lengths
         own, flat = (select(Prediction(c, np.zeros_like(c)), video.segments) for c in (curve, np.ones_like(curve)))
-        dealt = rng.permuted(np.tile(own.importance, (N_SHUFFLES, 1)), axis=1)
+        dealt = rng.permuted(np.tile(own.values, (N_SHUFFLES, 1)), axis=1)
         shuffled = np.mean([_tau(chosen, video) for chosen in knapsack(dealt, size, own.budget_frames)])
         shared = size[own.chosen & flat.chosen].sum() / size[own.chosen | flat.chosen].sum()
         taus = (random[n], constant[n], network[n], first[n], shuffled, ceiling[n], best_tau(video))

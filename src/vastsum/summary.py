@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vastsum.errors import ConfigError, DataError
-from vastsum.selection import knapsack, perturbed_choices, segment_values, stability
-from vastsum.selection.decode import DEFAULT_BUDGET
-from vastsum.types import BoolArray, FloatArray, IntArray, Prediction, Segments
+from vastsum.selection import knapsack, perturbed_choices, segment_values, stability, viewer_values
+from vastsum.selection.decode import DEFAULT_BUDGET, DEFAULT_DECODER
+from vastsum.types import BoolArray, Decoder, FloatArray, IntArray, Prediction, Segments
 from vastsum.video import Timeline, VideoInfo
 
 Float64Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class SummarySegment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """A summary of one video. It never changes: `with_budget` gives another.
+    """A summary of one video. It never changes: `with_budget` gives another, chosen by the same `decoder`.
 
     `timeline` holds the exact times of all frames where the video was read in this process. It is not saved; without it
     the time of a frame inside a segment is interpolated between the segment's own start and end.
@@ -101,6 +101,7 @@ class Summary:
     uncertainty: Float64Array  # (T,)
     segments: tuple[SummarySegment, ...]
     timeline: Timeline | None = None
+    decoder: Decoder = field(default=DEFAULT_DECODER, kw_only=True)
     _untrimmed: Summary | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -118,9 +119,10 @@ class Summary:
         segments: Segments,
         budget: float = DEFAULT_BUDGET,
         *,
+        decoder: Decoder = DEFAULT_DECODER,
         timeline: Timeline | None = None,
     ) -> Summary:
-        """Choose the segments of highest importance within the budget, a fraction of the video's duration.
+        """Choose the most valuable segments within the budget, a fraction of the video's duration.
 
         Without a `timeline`, frames are taken to be evenly spaced over the video's duration.
         """
@@ -135,7 +137,8 @@ class Summary:
         )
         mean, std = (np.asarray(values, dtype=np.float64) for values in (prediction.mean, prediction.std))
         everything = Budget(1.0, video.duration_s)
-        return cls(video, model, everything, segments.picks, mean, std, undecided, timeline).with_budget(budget)
+        whole = cls(video, model, everything, segments.picks, mean, std, undecided, timeline, decoder=decoder)
+        return whole.with_budget(budget)
 
     def with_budget(self, budget: float, *, keep: Collection[int] = (), leave_out: Collection[int] = ()) -> Summary:
         """The same video summarised to another length, at once: no model and no video is involved.
@@ -181,8 +184,6 @@ class Summary:
             problem = "the same segment is kept and left out" if not leave_out.all() else "every segment is left out"
             raise ConfigError("selection", problem, "leave at least one segment to choose")
         budget = Budget(fraction, fraction * self.video.duration_s)
-        values = segment_values(self.importance, self.layout)
-        deviations = self._segment_deviations()
         weights = self._lengths_on_screen()
         capacity = int(fraction * self.video.n_frames) if fraction < 1 else int(weights.sum())
         room = max(capacity - int(weights[keep].sum()), 0)
@@ -190,30 +191,42 @@ class Summary:
         nothing_fits = not keep.any() and bool((weights[free] > room).all())
         if nothing_fits:
             weights, room = np.ones_like(weights), 1  # the best one alone, to be trimmed
+        decoder = replace(self.decoder, length_power=0.0) if nothing_fits else self.decoder  # to the same length
 
-        chosen, agreement = keep.copy(), np.ones(len(values))  # a person's word is as firm as can be
+        chosen, agreement = keep.copy(), np.ones(len(weights))  # a person's word is as firm as can be
         if free.any():
+            values = segment_values(self.importance, self.layout, decoder)
+            of_viewer, noise = viewer_values(self.prediction, self.layout, decoder)
             draws = int(np.clip(_DRAWN_SEGMENTS // len(values), _MIN_DRAWS, _MAX_DRAWS))
-            rng = np.random.default_rng(_SEED)
             # What is kept makes a summary already: nothing worthless is added for the sake of having one.
             chosen[free] = knapsack(values[free], weights[free], room) & ((values[free] > 0) | ~keep.any())
             perturbed = perturbed_choices(
-                values[free], weights[free], room, noise=deviations[free], draws=draws, rng=rng
+                of_viewer[free],
+                weights[free],
+                room,
+                noise=noise[free],
+                draws=draws,
+                rng=np.random.default_rng(_SEED),
+                on_logarithm=decoder.sharpness > 0,
             )
             agreement[free] = stability(chosen[free], perturbed)
-        segments = _decided(self.segments, values, deviations, agreement, chosen)
-        decided = replace(self, budget=budget, segments=segments)
+        decided = replace(self, budget=budget, segments=self._decided(agreement, chosen))
         return decided._trimmed(int(chosen.argmax())) if nothing_fits else decided
 
-    def _segment_deviations(self) -> FloatArray:
-        """The standard deviation of each segment's mean score: the mean of its frames' deviations.
+    def _decided(self, agreement: FloatArray, chosen: BoolArray) -> tuple[SummarySegment, ...]:
+        """Segments with their means, whatever they were worth to the knapsack.
 
         A scorer's uncertainty is how far viewers disagree about a frame. Who likes one frame of a segment likes the
         next, so disagreement does not average out within a segment, as it would (by √n) were frames independent. Nor is
         it divided by a number of viewers: stability says how a summary for another viewer would differ, not how well
         the average of many is known.
         """
-        return segment_values(self.uncertainty, self.layout)  # (M,)
+        means, deviations = (segment_values(scores, self.layout) for scores in (self.importance, self.uncertainty))
+        columns = (means.tolist(), deviations.tolist(), agreement.tolist(), chosen.tolist())
+        return tuple(
+            replace(segment, importance=mean, uncertainty=deviation, stability=share, selected=taken)
+            for segment, mean, deviation, share, taken in zip(self.segments, *columns, strict=True)
+        )
 
     def _lengths_on_screen(self) -> IntArray:
         """Durations in frames at the mean rate, rounded up: exact for evenly spaced frames, never too short."""
@@ -253,10 +266,9 @@ class Summary:
             for (piece_start, piece_stop), (start_s, end_s) in zip(pairwise(cuts), pairwise(times), strict=True)
         )
         split = replace(self, segments=self.segments[:k] + pieces + self.segments[k + 1 :], _untrimmed=self)
-        values, deviations = segment_values(self.importance, split.layout), split._segment_deviations()
         agreement = np.array([segment.stability for segment in split.segments])
         chosen = np.array([segment.selected for segment in split.segments])
-        return replace(split, segments=_decided(split.segments, values, deviations, agreement, chosen))
+        return replace(split, segments=split._decided(agreement, chosen))
 
     @property
     def selected(self) -> tuple[SummarySegment, ...]:
@@ -289,7 +301,7 @@ class Summary:
 
     @property
     def prediction(self) -> Prediction:
-        return Prediction(self.importance, self.uncertainty)
+        return Prediction(self.importance, self.uncertainty, self.decoder)
 
     def times_s(self, frames: IntArray) -> Float64Array:
         """When frames appear on screen; frame `n_frames` stands for the end of the video."""
@@ -375,17 +387,3 @@ def _check(video: SourceVideo, prediction: Prediction, segments: Segments, timel
 def _edges_s(timeline: Timeline) -> Float64Array:
     """When each frame appears, and at last when the video ends."""
     return np.append(timeline.times_s, timeline.duration_s)  # (n_frames + 1,)
-
-
-def _decided(
-    segments: tuple[SummarySegment, ...],
-    importance: FloatArray,
-    uncertainty: FloatArray,
-    agreement: FloatArray,
-    chosen: BoolArray,
-) -> tuple[SummarySegment, ...]:
-    columns = (importance.tolist(), uncertainty.tolist(), agreement.tolist(), chosen.tolist())
-    return tuple(
-        replace(segment, importance=value, uncertainty=deviation, stability=share, selected=taken)
-        for segment, value, deviation, share, taken in zip(segments, *columns, strict=True)
-    )

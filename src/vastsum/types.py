@@ -28,9 +28,15 @@ class Segments:
     bounds: IntArray  # (M, 2)
     picks: IntArray  # (T,)
     n_frames: int
+    fps: float = 30.0
 
     def __len__(self) -> int:
         return len(self.bounds)
+
+    @cached_property
+    def times_s(self) -> FloatArray:
+        """When each pick is on screen, at an even frame rate."""
+        return self.picks / self.fps  # (T,)
 
     @cached_property
     def lengths(self) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 DEFAULT_FORMATS = "mp4,json,png"
 
 
+class DecoderName(StrEnum):
+    default = "default"
+    paper = "paper"
+
+
 def summarize(
     videos: Annotated[
         list[str],
@@ -45,6 +51,9 @@ def summarize(
     ] = "efficientnet_lite0",
     model: Annotated[str, typer.Option(help="Scorer: a name or an .onnx file.")] = "vastsum",
     weights: Annotated[Path | None, typer.Option(help="The backbone's weights, where they are not embedded.")] = None,
+    decoder: Annotated[
+        DecoderName, typer.Option(help="How segments are valued: paper takes the mean of their scores.")
+    ] = DecoderName.default,
     copy: Annotated[
         bool, typer.Option("--copy", help="Cut at key frames without encoding again: faster, cuts less exact.")
     ] = False,
@@ -80,7 +89,7 @@ def summarize(
         from vastsum.scale.work import Settings
 
         settings = Settings(
-            budget, tuple(wanted), fps, backbone, model, str(weights) if weights else None, copy, fast, device
+            budget, tuple(wanted), fps, backbone, model, str(weights) if weights else None, copy, fast, device, decoder
         )
         with tidy_when_ended():
             summarize_many(
@@ -103,7 +112,14 @@ def summarize(
 
         loading = progress.add_task("loading models", total=None)
         summarizer = Summarizer(
-            backbone=backbone, weights=weights, model=model, fps=fps, fast=fast, keyframe_cuts=copy, device=device
+            backbone=backbone,
+            weights=weights,
+            model=model,
+            decoder=decoder,
+            fps=fps,
+            fast=fast,
+            keyframe_cuts=copy,
+            device=device,
         )
         progress.remove_task(loading)
         claimed: dict[Path, Path] = {}

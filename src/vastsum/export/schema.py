@@ -14,6 +14,7 @@ import numpy as np
 
 from vastsum.errors import DataError
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
+from vastsum.types import PAPER_DECODER, Decoder
 
 VERSION = 1
 _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
@@ -27,6 +28,7 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "video": {**asdict(summary.video), "path": str(summary.video.path)},
         "model": asdict(summary.model),
         "budget": asdict(summary.budget),
+        "decoder": asdict(summary.decoder),
         "picks": summary.picks.tolist(),
         "importance": summary.importance.tolist(),
         "uncertainty": summary.uncertainty.tolist(),
@@ -65,7 +67,8 @@ def from_dict(content: object, where: object) -> Summary:
     uncertainty = np.array(root["uncertainty"].numbers(len(picks), low=0.0))
     segments = _segments(root["segments"], video)
     model = ModelNames(root["model"]["scorer"].text(), root["model"]["backbone"].text())
-    summary = Summary(video, model, budget, np.array(picks), importance, uncertainty, segments)
+    decoder = _decoder(root["decoder"]) if "decoder" in root.value else PAPER_DECODER  # chose before it was recorded
+    summary = Summary(video, model, budget, np.array(picks), importance, uncertainty, segments, decoder=decoder)
     _check_totals(root["summary"], summary)
     return summary
 
@@ -159,6 +162,11 @@ def _budget(entry: _Entry, video: SourceVideo) -> Budget:
     if not isclose(seconds, fraction * video.duration_s, rel_tol=1e-6, abs_tol=_TIME_TOLERANCE_S):
         entry.refuse(f"{seconds} s are not {fraction} of the video's {video.duration_s} s")
     return Budget(fraction, seconds)
+
+
+def _decoder(entry: _Entry) -> Decoder:
+    """Within bounds that leave exp() and powers finite."""
+    return Decoder(entry["sharpness"].number(0.0, 5.0), entry["length_power"].number(0.0, 2.0))
 
 
 def _picks(entry: _Entry, n_frames: int) -> list[int]:

@@ -35,6 +35,7 @@ class Settings:
     copy: bool = False
     fast: bool = False
     device: str = "cpu"
+    decoder: str = "default"
 
     def asked(self) -> dict[str, Any]:
         """What results depend on."""
@@ -56,6 +57,7 @@ class Worker:
             backbone=settings.backbone,
             weights=settings.weights,
             model=settings.model,
+            decoder=settings.decoder,
             fps=settings.fps,
             fast=settings.fast,
             keyframe_cuts=settings.copy,

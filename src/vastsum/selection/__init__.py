@@ -2,7 +2,7 @@
 
 from vastsum.selection.decode import expand, segment_means, segment_values, select, summary_mask
 from vastsum.selection.knapsack import knapsack
-from vastsum.selection.stability import perturbed_choices, stability
+from vastsum.selection.stability import perturbed_choices, stability, viewer_values
 
 __all__ = [
     "expand",
@@ -13,4 +13,5 @@ __all__ = [
     "select",
     "stability",
     "summary_mask",
+    "viewer_values",
 ]

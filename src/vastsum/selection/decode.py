@@ -9,7 +9,9 @@ from vastsum.types import PAPER_DECODER, BoolArray, Decoder, FloatArray, IntArra
 
 DEFAULT_BUDGET = 0.15
 DEFAULT_DECODER = Decoder(sharpness=1.0, length_power=0.5)
+DECODERS = {"default": DEFAULT_DECODER, "paper": PAPER_DECODER}
 FLAT = 1e-9  # scores that differ by less, relative to their size, differ by rounding
+FURTHEST = 6.0  # deviations from the mean, so that exp() of one odd score does not drown all others
 
 
 def expand(scores: FloatArray, picks: IntArray, n_frames: int) -> FloatArray:
@@ -19,14 +21,15 @@ def expand(scores: FloatArray, picks: IntArray, n_frames: int) -> FloatArray:
 
 
 def segment_means(frame_scores: FloatArray, bounds: IntArray) -> FloatArray:
-    """Mean of the frame scores within each inclusive [start, end], by prefix sums.
-
-    To single precision: the rest is rounding of the sums, and must not decide between segments of equal score.
-    """
+    """Mean of the frame scores within each inclusive [start, end], by prefix sums; to single precision."""
     prefix = np.concatenate([[0.0], np.cumsum(frame_scores, dtype=np.float64)])
     starts, ends = bounds[:, 0], bounds[:, 1]
-    means = (prefix[ends + 1] - prefix[starts]) / (ends - starts + 1)
-    return means.astype(np.float32).astype(np.float64)  # (M,)
+    return _single((prefix[ends + 1] - prefix[starts]) / (ends - starts + 1))  # (M,)
+
+
+def _single(values: FloatArray) -> FloatArray:
+    """To single precision: the rest is rounding, and must not decide between segments of equal score."""
+    return values.astype(np.float32).astype(np.float64)
 
 
 def segment_values(scores: FloatArray, segments: Segments, decoder: Decoder = PAPER_DECODER) -> FloatArray:
@@ -34,14 +37,16 @@ def segment_values(scores: FloatArray, segments: Segments, decoder: Decoder = PA
     if decoder.sharpness:
         scores = np.exp(decoder.sharpness * standardised(scores))
     means = segment_means(expand(scores, segments.picks, segments.n_frames), segments.bounds)
-    return means * segments.lengths**decoder.length_power if decoder.length_power else means  # (M,)
+    return _single(means * segments.lengths**decoder.length_power)  # (M,)
 
 
 def standardised(scores: FloatArray) -> FloatArray:
     """z: mean 0 and deviation 1 over the video; zeros where all scores are alike."""
     centred = np.asarray(scores, np.float64) - np.mean(scores)
     deviation = float(centred.std())
-    return centred / deviation if deviation > FLAT * np.abs(scores).max() else np.zeros_like(centred)  # (T,)
+    if not deviation > FLAT * np.abs(scores).max():
+        return np.zeros_like(centred)
+    return np.clip(centred / deviation, -FURTHEST, FURTHEST)  # (T,)
 
 
 def select(

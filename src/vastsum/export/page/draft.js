@@ -22,14 +22,18 @@
   const DRAWN_SEGMENTS = 200_000,
     MIN_DRAWS = 25,
     MAX_DRAWS = 200; // as in summary.py
+  const FLAT = 1e-9,
+    FURTHEST = 6; // as in decode.py
   const SEED = 1;
 
   vastsum.Draft = class Draft {
     #given;
     #found;
     #clock;
-    #values;
+    #decoder;
+    #means;
     #deviations;
+    #worth; // prefix sums: of the scores, their deviations, and what the decoder makes of the scores
     #past = [];
     #lastKind;
     #budget;
@@ -43,8 +47,10 @@
       this.#found = starts ?? edges;
       this.#clock = new Clock(summary);
       this.summary = summary;
-      this.#values = prefixSums(summary.importance, summary.picks, summary.video.n_frames);
-      this.#deviations = prefixSums(summary.uncertainty, summary.picks, summary.video.n_frames);
+      this.#decoder = summary.decoder ?? { sharpness: 0, length_power: 0 }; // files that name none were chosen by this
+      this.#means = this.#sums(summary.importance);
+      this.#deviations = this.#sums(summary.uncertainty);
+      this.#worth = this.#sums(sharpened(summary.importance, this.#decoder.sharpness));
       this.#restore(this.#unedited());
     }
 
@@ -153,12 +159,14 @@
     }
 
     *estimateStability() {
-      const { values, deviations, weights, capacity, chosen } = this.#select(this.#budget);
+      const { layout, weights, capacity, chosen, lengthPower } = this.#select(this.#budget);
+      const { values, noise } = this.#viewerValues(layout, lengthPower);
+      const disturbed = this.#decoder.sharpness ? (value, by) => value * Math.exp(by) : (value, by) => value + by;
       const draws = Math.min(Math.max(Math.floor(DRAWN_SEGMENTS / values.length), MIN_DRAWS), MAX_DRAWS);
       const normal = normalNumbers(SEED);
       const agreed = new Float64Array(values.length);
       for (let draw = 0; draw < draws; draw++) {
-        const perturbed = values.map((value, k) => value + deviations[k] * normal());
+        const perturbed = values.map((value, k) => disturbed(value, noise[k] * normal()));
         const other = this.#fill(perturbed, weights, capacity);
         for (let k = 0; k < agreed.length; k++) agreed[k] += other[k] === chosen[k] ? 1 : 0;
         yield draw / draws;
@@ -178,16 +186,38 @@
     #select(fraction) {
       const { video } = this.#given;
       const layout = this.#layout();
-      const values = layout.map((segment) => meanOver(this.#values, segment));
-      const deviations = layout.map((segment) => meanOver(this.#deviations, segment));
       let weights = layout.map((segment) => this.#lengthOnScreen(segment));
       let capacity = fraction < 1 ? Math.trunc(fraction * video.n_frames) : weights.reduce((a, b) => a + b, 0);
       const free = this.#starts.map((start) => this.#held.get(start)).map((wanted) => wanted === undefined);
       const anyHeldIn = this.#starts.some((start) => this.#held.get(start) === true);
       const nothingFits = !anyHeldIn && free.every((isFree, k) => !isFree || weights[k] > capacity);
       if (nothingFits) [weights, capacity] = [weights.map(() => 1), 1]; // the best one alone, to be trimmed
+      const lengthPower = nothingFits ? 0 : this.#decoder.length_power;
+      const values = layout.map((segment) => valueOf(this.#worth, segment, lengthPower));
       const chosen = this.#fill(values, weights, capacity);
-      return { layout, values, deviations, weights, capacity, chosen, nothingFits };
+      return { layout, weights, capacity, chosen, nothingFits, lengthPower };
+    }
+
+    /** What segments are worth to one viewer, and by how much viewers differ, as in stability.py. */
+    #viewerValues(layout, lengthPower) {
+      const { importance, uncertainty } = this.#given;
+      const { sharpness } = this.#decoder;
+      if (!sharpness)
+        return {
+          values: layout.map((segment) => valueOf(this.#means, segment, lengthPower)),
+          noise: layout.map((segment) => valueOf(this.#deviations, segment, lengthPower)),
+        };
+      const { deviation } = spread(importance);
+      const ofViewer = Math.hypot(deviation, Math.sqrt(mean(uncertainty.map((std) => std * std)))) || 1;
+      const sums = this.#sums(sharpened(importance, sharpness * Math.max(deviation / ofViewer, FLAT)));
+      return {
+        values: layout.map((segment) => valueOf(sums, segment, lengthPower)),
+        noise: layout.map((segment) => sharpness * Math.min(meanOver(this.#deviations, segment) / ofViewer, FURTHEST)),
+      };
+    }
+
+    #sums(scores) {
+      return prefixSums(scores, this.#given.picks, this.#given.video.n_frames);
     }
 
     /** What is held in, and the best of the free segments in the room that is left. */
@@ -260,7 +290,7 @@
         end_frame,
         start_s,
         end_s,
-        importance: meanOver(this.#values, { start_frame, end_frame }),
+        importance: meanOver(this.#means, { start_frame, end_frame }),
         uncertainty: meanOver(this.#deviations, { start_frame, end_frame }),
         stability: this.#held.has(start_frame) ? 1 : (known.get(start_frame) ?? 1),
         selected,
@@ -390,6 +420,29 @@
       sums[frame + 1] = sums[frame] + scores[t];
     }
     return sums;
+  }
+
+  /** What a decoder of some sharpness averages over a segment: the scores, or exp() of how they stand in the video. */
+  function sharpened(scores, sharpness) {
+    if (!sharpness) return scores;
+    const { middle, deviation } = spread(scores);
+    const isFlat = !(deviation > FLAT * scores.reduce((most, score) => Math.max(most, Math.abs(score)), 0));
+    const standing = (score) => Math.min(Math.max((score - middle) / deviation, -FURTHEST), FURTHEST);
+    return scores.map((score) => (isFlat ? 1 : Math.exp(sharpness * standing(score))));
+  }
+
+  function spread(scores) {
+    const middle = mean(scores);
+    return { middle, deviation: Math.sqrt(mean(scores.map((score) => (score - middle) ** 2))) };
+  }
+
+  function mean(numbers) {
+    return numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+  }
+
+  function valueOf(sums, segment, lengthPower) {
+    const length = segment.end_frame - segment.start_frame + 1;
+    return Math.fround(meanOver(sums, segment) * length ** lengthPower);
   }
 
   /** To single precision, as in Python: the rest is rounding, and must not decide between segments of equal score. */
