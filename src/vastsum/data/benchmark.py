@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,6 +24,8 @@ from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Segments
 if TYPE_CHECKING:
     import h5py
 
+
+MAX_FPS = 1000
 
 # What h5py raises where a file is damaged in its structure: names that are no text, objects that are not what they
 # say, sizes beyond all memory.
@@ -59,6 +61,11 @@ class BenchmarkVideo:
         """What each person said at each pick: s^(a) in [0, 1], or y^(a) in {0, 1} where there are no scores."""
         return self.said[:, self.segments.picks].astype(np.float32)  # (U, T)
 
+    def with_channels(self) -> BenchmarkVideo:
+        from vastsum.features.relative import with_channels  # scipy takes time to load
+
+        return replace(self, features=with_channels(self.features, self.segments.times_s))
+
     @cached_property
     def people_value(self) -> FloatArray:
         """h: people's mean score of each frame, or the share of people who took it."""
@@ -77,6 +84,11 @@ class Dataset:
     @property
     def feature_width(self) -> int:
         return next(iter(self.videos.values())).features.shape[1]
+
+    @cached_property
+    def relative(self) -> Dataset:
+        """The same videos with relative channels beside the features."""
+        return replace(self, videos={name: video.with_channels() for name, video in self.videos.items()})
 
     @cached_property
     def fingerprint(self) -> str:
@@ -287,6 +299,7 @@ class _VideoReader:
         bounds = self._attempt(self._bounds, n_frames)
         user_summaries = self._attempt(self._user_summaries, n_frames)
         user_scores = self._attempt(self._user_scores, n_frames)
+        fps = self._fps()
         if features is not None and picks is not None:
             features, picks = self._align(features, picks)
         if any(not problem.is_note for problem in self.problems):
@@ -294,7 +307,7 @@ class _VideoReader:
         return BenchmarkVideo(
             name=self.name,
             features=features,
-            segments=Segments(bounds, picks, n_frames),
+            segments=Segments(bounds, picks, n_frames, fps),
             user_scores=user_scores,
             user_summaries=user_summaries,
             title=_text(self.group, "video_name"),
@@ -357,6 +370,16 @@ class _VideoReader:
         if len(values) != 1 or values[0] < 1:
             raise self._fail("n_frames", "is not one positive number", "store the number of frames of the video")
         return int(values[0])
+
+    def _fps(self) -> float:
+        """Frames a second; where the file does not say, the default of Segments."""
+        if "fps" not in self.group:
+            return Segments.fps
+        values = np.asarray(self.group["fps"][()]).reshape(-1)
+        if len(values) == 1 and values.dtype.kind in "iuf" and 1 <= values[0] <= MAX_FPS:
+            return float(values[0])
+        self._note("fps", f"is no frame rate; {Segments.fps:g} frames a second are assumed")
+        return Segments.fps
 
     def _picks(self, n_frames: int) -> IntArray:
         picks = self._whole_numbers("picks", "store the frame index of each feature vector (0, 15, 30, …)").reshape(-1)

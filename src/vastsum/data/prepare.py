@@ -318,7 +318,7 @@ def _restored(part: Mapping[str, Any]) -> SeenVideo:
         keyframes=part["keyframes"],
         warnings=tuple(map(str, part["warnings"])),
     )
-    return SeenVideo(part["features"], Segments(part["bounds"], part["picks"], len(pts)), timeline)
+    return SeenVideo(part["features"], Segments(part["bounds"], part["picks"], len(pts), timeline.fps), timeline)
 
 
 def _refuse_all(destination: Path, failures: Sequence[tuple[Path, VastsumError]]) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -50,7 +51,7 @@ def segment(
     if max_s is not None:
         starts = split_long(starts, n_frames, max_frames=max(int(max_s * fps + 1e-9), 1))
     ends = np.concatenate([starts[1:], [n_frames]]) - 1
-    return Segments(np.stack([starts, ends], axis=1).astype(np.int64), picks, n_frames)
+    return Segments(np.stack([starts, ends], axis=1).astype(np.int64), picks, n_frames, fps)
 
 
 def snap(segments: Segments, places: IntArray) -> Segments:
@@ -61,7 +62,7 @@ def snap(segments: Segments, places: IntArray) -> Segments:
     allowed = np.concatenate([[0], places])
     starts = np.unique(allowed[np.searchsorted(allowed, segments.bounds[:, 0], side="right") - 1])
     ends = np.append(starts[1:], segments.n_frames) - 1
-    return Segments(np.stack([starts, ends], axis=1).astype(np.int64), segments.picks, segments.n_frames)
+    return replace(segments, bounds=np.stack([starts, ends], axis=1).astype(np.int64))
 
 
 def merge_short(features: FloatArray, picks: IntArray, cuts: IntArray, n_frames: int, min_frames: int) -> IntArray:

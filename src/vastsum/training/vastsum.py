@@ -48,13 +48,16 @@ class VastsumMethod(LearnedMethod):
         linear, kernel = cast(VastsumNetwork, network).linear, cast(VastsumNetwork, network).kernel
         if linear is None and kernel is None:
             return
+        own = cast(VastsumNetwork, network)
         wanted = [(features, self.wanted(annotations, kind)) for features, annotations, kind in videos]
         if linear is not None:
-            ridge = RidgeScorer.fit([(features, mu[None]) for features, mu in wanted], penalty=LINEAR_PENALTY)
+            seen = [(standing(own, features), mu[None]) for features, mu in wanted]
+            ridge = RidgeScorer.fit(seen, penalty=LINEAR_PENALTY)
             linear.weight.copy_(torch.from_numpy(ridge.weights))
             linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
         if kernel is not None:
-            kernel.take(KernelRidge.fit(wanted, self.config.network.kernel_landmarks))
+            visual = [(own.visual(torch.from_numpy(features)).numpy(), mu) for features, mu in wanted]
+            kernel.take(KernelRidge.fit(visual, self.config.network.kernel_landmarks))
 
     def wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
         """What μ (T,) should be, from annotations (U, T)."""
@@ -134,6 +137,12 @@ class VastsumMethod(LearnedMethod):
         values = scores[:, None] + self.config.loss.stability_noise * noise_there
         solutions = solve(values.flatten(0, 1), lengths_there.flatten(0, 1), capacities_there).view(shape)
         return solutions[:, 0], solutions[:, 1:]
+
+
+def standing(network: VastsumNetwork, features: FloatArray) -> FloatArray:
+    """The network's x_t (T, D) of one video."""
+    alone = torch.as_tensor(features, dtype=torch.float32)[None]
+    return network.standing(alone, torch.ones(alone.shape[:2], dtype=torch.bool))[0].numpy()
 
 
 def _scored(batch: Batch) -> Tensor:

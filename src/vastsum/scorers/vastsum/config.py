@@ -13,6 +13,9 @@ class NetworkConfig:
     """Section IV-C and IV-D. `feature_width` is set from the data."""
 
     feature_width: int = 1024  # D
+    relative: bool = False  # beyond the paper: the last of these are relative channels, the others are centred
+    visual_weight: float = 1.0  # of the others beside the channels
+    channel_dropout: float = 0.0
     width: int = 256  # d
     layers: int = 3  # L, segment transformer layers
     heads: int = 8  # H
@@ -48,6 +51,8 @@ class NetworkConfig:
             "conv_layers",
             "dropout",
             "input_dropout",
+            "visual_weight",
+            "channel_dropout",
             "linear_share",
             "linear_smoothing",
             "kernel_share",
@@ -68,7 +73,7 @@ class NetworkConfig:
         for name in ("linear_share", "kernel_share"):
             if getattr(self, name) > 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} is more than all", "use 0 to 1")
-        for name in ("dropout", "input_dropout"):
+        for name in ("dropout", "input_dropout", "channel_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")
 

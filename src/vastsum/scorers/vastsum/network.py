@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from vastsum.features.relative import N_CHANNELS
 from vastsum.scorers.noise import Dropout
 from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
@@ -27,6 +28,7 @@ class VastsumNetwork(nn.Module):
         self.config = config
         self.link = Link(config.temperature, config.offset)
         self.input_dropout = Dropout(config.input_dropout)
+        self.channel_dropout = Dropout(config.channel_dropout)
         self.project = nn.Linear(config.feature_width, d)
         self.project_norm = nn.LayerNorm(d)
         self.positions = LearnedPositions(config.positions, d)
@@ -37,7 +39,8 @@ class VastsumNetwork(nn.Module):
         self.gated_residual = GatedResidual(d, config.dropout) if config.gated_residual else None
         self.head = VariationalHead(d, config.latent_width, config.head_width, config.dropout)
         self.linear = LinearPath(config.feature_width, config.linear_smoothing) if config.linear_share else None
-        kernel = (config.feature_width, config.kernel_landmarks, config.kernel_smoothing)
+        n_visual = config.feature_width - (N_CHANNELS if config.relative else 0)
+        kernel = (n_visual, config.kernel_landmarks, config.kernel_smoothing)
         self.kernel = KernelPath(*kernel) if config.kernel_share else None
         self.smooth = Smoothing(config.smoothing) if config.smoothing else None
         alike = (config.nonlocal_sharpness, config.nonlocal_reach, config.nonlocal_smoothing)
@@ -64,17 +67,35 @@ class VastsumNetwork(nn.Module):
         if self.smooth is not None:
             mu = self.smooth(mu, mask)
         if self.linear is not None:
-            mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
+            mu = torch.lerp(mu, self.linear(self.standing(features, mask), mask), self.config.linear_share)
         if self.kernel is not None:
-            mu = torch.lerp(mu, self.kernel(features, mask), self.config.kernel_share)
+            mu = torch.lerp(mu, self.kernel(self.visual(features), mask), self.config.kernel_share)
         if self.nonlocal_mean is not None:
-            mu = self.nonlocal_mean(mu, features, mask)
+            mu = self.nonlocal_mean(mu, self.visual(features), mask)
         return mu
+
+    def visual(self, features: Tensor) -> Tensor:
+        """What is seen, without the relative channels: (B, T, D − C)."""
+        return features[..., :-N_CHANNELS] if self.config.relative else features
+
+    def standing(self, features: Tensor, mask: Tensor) -> Tensor:
+        """x_t; beyond the paper, how it stands in its video: features about the video's mean, and the channels."""
+        if not self.config.relative:
+            return features
+        visual, real = self.visual(features), mask.unsqueeze(-1)
+        mean = (visual * real).sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True)
+        return torch.cat([self.config.visual_weight * (visual - mean) * real, features[..., -N_CHANNELS:]], dim=-1)
+
+    def drop(self, x: Tensor) -> Tensor:
+        if not self.config.relative:
+            dropped: Tensor = self.input_dropout(x)
+            return dropped
+        return torch.cat([self.input_dropout(x[..., :-N_CHANNELS]), self.channel_dropout(x[..., -N_CHANNELS:])], dim=-1)
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:
         """Everything before the head: refined frame tokens Ĥ (B, T, d)."""
         # h⁰_t = LN(W_in x_t + b_in) + φ_t
-        h = self.project_norm(self.project(self.input_dropout(features)))  # (B, T, d)
+        h = self.project_norm(self.project(self.drop(self.standing(features, mask))))  # (B, T, d)
         h = h + self.positions(mask)
         h = h * mask.unsqueeze(-1)
 
