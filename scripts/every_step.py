@@ -26,7 +26,7 @@ from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.methods import METHODS
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, Prediction
 
 
 def watch(dataset: Dataset, split: int, name: str, seed: int, n_epochs: int | None) -> list[list[float]]:
@@ -47,7 +47,8 @@ def watch(dataset: Dataset, split: int, name: str, seed: int, n_epochs: int | No
 
 
 def mean_tau(scores: list[FloatArray], videos: tuple[BenchmarkVideo, ...]) -> float:
-    return float(np.mean([judge(each, video, video.kind)[0] for each, video in zip(scores, videos, strict=True)]))
+    predicted = zip(map(Prediction.certain, scores), videos, strict=True)
+    return float(np.mean([judge(each, video, video.kind)[0] for each, video in predicted]))
 
 
 def random_like(dataset: Dataset, split: int, seed: int, like: FloatArray) -> FloatArray:

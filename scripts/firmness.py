@@ -59,7 +59,7 @@ def trained(config: Config, fold: Fold) -> list[VideoResult]:
     for video in fold.watched:
         prediction = scorer.predict(video.features, video.segments)
         metrics: dict[str, float | None] = {
-            "tau": judge(prediction.mean, video, video.kind)[0],
+            "tau": judge(prediction, video, video.kind)[0],
             "jaccard": robustness(prediction, video.segments).jaccard,
             "spread": float(select(prediction, video.segments).values.std()),
         }

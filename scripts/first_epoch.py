@@ -45,7 +45,7 @@ def watch(config: Config, fold: Fold) -> FloatArray:
         scorer = method.scorer(trainer.network(), kind)
         predictions = [scorer.predict(video.features, video.segments) for video in watched]
         checks = [calibration(each, video, kind) for each, video in zip(predictions, watched, strict=True)]
-        taus = [judge(each.mean, video, kind)[0] for each, video in zip(predictions, watched, strict=True)]
+        taus = [judge(each, video, kind)[0] for each, video in zip(predictions, watched, strict=True)]
         after.append([(tau, c.coverage_90, c.std_correlation) for tau, c in zip(taus, checks, strict=True)])
     return np.array(after)
 

@@ -87,7 +87,8 @@ class Study:
         return [kept[video.name] for video in self.videos]
 
     def judged(self, curves: Iterable[FloatArray]) -> FloatArray:
-        return np.array([judge(curve, video, self.kind)[0] for curve, video in zip(curves, self.videos, strict=True)])
+        predicted = zip(map(Prediction.certain, curves), self.videos, strict=True)
+        return np.array([judge(prediction, video, self.kind)[0] for prediction, video in predicted])
 
     def watched(self, regime: Regime) -> FloatArray:
         """τ of the network on the watched videos after each epoch: (splits, seeds, epochs)."""

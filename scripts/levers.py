@@ -43,7 +43,7 @@ from vastsum.training.loop import Member, Trainer
 from vastsum.training.population import Assignment, groups
 from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
-from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Segments
+from vastsum.types import BoolArray, FloatArray, IntArray, Kind, Prediction, Segments
 
 RECIPE = "recipe"
 N_COPIES = 2  # of every training video, where a lever makes any
@@ -301,7 +301,7 @@ def judged(curves: Sequence[Curves], jobs: Sequence[Job], name: str) -> Row:
     row = Row(name, "tvt", "last epoch, on validation videos")
     for own, job in zip(curves, jobs, strict=True):
         for curve, video in zip(own, job.watched, strict=True):
-            tau = round(judge(curve, video, video.kind)[0], 5)
+            tau = round(judge(Prediction.certain(curve), video, video.kind)[0], 5)
             row.results.append(VideoResult(video.name, job.split, job.seed, {"tau": tau}))
     return row
 

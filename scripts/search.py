@@ -27,7 +27,7 @@ from vastsum.training.loop import Member, Trainer
 from vastsum.training.population import Assignment, groups
 from vastsum.training.protocols import Fold, validation_folds
 from vastsum.training.vastsum import VastsumMethod
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, Prediction
 
 N_LATE = 5  # last epochs whose mean counts
 
@@ -67,10 +67,11 @@ def value_of(settings: dict[str, Any], dataset: Dataset, folds: list[Fold], devi
 
 
 def _taus(scores: list[list[FloatArray]], assignments: list[Assignment], dataset: Dataset) -> list[float]:
-    return [
-        float(np.mean([judge(score, video, dataset.kind)[0] for score, video in zip(own, each.watched, strict=True)]))
-        for own, each in zip(scores, assignments, strict=True)
-    ]
+    taus = []
+    for own, each in zip(scores, assignments, strict=True):
+        predicted = zip(map(Prediction.certain, own), each.watched, strict=True)
+        taus.append(float(np.mean([judge(prediction, video, dataset.kind)[0] for prediction, video in predicted])))
+    return taus
 
 
 def proposed(earlier: list[dict[str, Any]], space: dict[str, Distribution], seed: int) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def train_and_score(config: Config, fold: Fold) -> Answers:
         return [scorer.predict(video.features, video.segments) for video in watched]
 
     def taus(predictions: list[Prediction]) -> list[float]:
-        return [judge(each.mean, video, kind)[0] for each, video in zip(predictions, watched, strict=True)]
+        return [judge(each, video, kind)[0] for each, video in zip(predictions, watched, strict=True)]
 
     ours = (config.network.linear_share, config.network.kernel_share, config.network.smoothing)
     grid = [

@@ -77,6 +77,11 @@ class Prediction:
     std: FloatArray  # (T,)
     decoder: Decoder = PAPER_DECODER  # what the method was made for
 
+    @classmethod
+    def certain(cls, mean: FloatArray, decoder: Decoder = PAPER_DECODER) -> Prediction:
+        """Of a method that claims no uncertainty: the deviation is zero."""
+        return cls(mean, np.zeros_like(mean), decoder)
+
 
 @dataclass(frozen=True, eq=False)
 class Selection:

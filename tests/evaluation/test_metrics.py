@@ -237,8 +237,7 @@ def test_robustness_tells_a_clear_choice_from_a_close_one() -> None:
 
 
 def mean_tau(scorer: RidgeScorer, videos: list[BenchmarkVideo]) -> float:
-    means = [scorer.predict(video.features, video.segments).mean for video in videos]
-    return float(np.mean([judge(mean, video, "tvsum")[0] for mean, video in zip(means, videos, strict=True)]))
+    return float(np.mean([judge(scorer.predict(v.features, v.segments), v, "tvsum")[0] for v in videos]))
 
 
 def means(dataset: Dataset, judge: object) -> tuple[float, float]:

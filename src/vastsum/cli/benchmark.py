@@ -27,7 +27,9 @@ def benchmark(
     data: Annotated[list[Path], typer.Argument(help="Benchmark files (HDF5).", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bench.")],
     methods: Annotated[str, typer.Option(help="all, or names with commas between them.")] = "all",
-    protocol: Annotated[str, typer.Option(help="Any of 5fcv, tvt, last, with commas between them.")] = "5fcv,tvt,last",
+    protocol: Annotated[
+        str, typer.Option(help="Any of 5fcv, tvt, last, transfer, with commas between them.")
+    ] = "5fcv,tvt,last",
     imagenet: Annotated[
         Path | None,
         typer.Option(help="torchvision's GoogLeNet (.safetensors): adds csta:imagenet, CSTA that starts from it."),

@@ -12,7 +12,7 @@ import typer
 from vastsum.cli.console import errors, results
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
 from vastsum.cli.progress import counting
-from vastsum.data import load_dataset, load_splits
+from vastsum.data import all_videos, load_dataset, load_splits
 from vastsum.errors import ConfigError, MissingExtraError
 from vastsum.training import load_config
 
@@ -21,6 +21,7 @@ class ProtocolName(StrEnum):
     five_fold = "5fcv"
     tvt = "tvt"
     last = "last"
+    transfer = "transfer"
 
 
 def train(
@@ -28,7 +29,10 @@ def train(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the run.")],
     protocol: Annotated[
         ProtocolName,
-        typer.Option(help="5fcv: epoch chosen on test, as published; tvt: on validation; last: none chosen."),
+        typer.Option(
+            help="5fcv: epoch chosen on test, as published; tvt: on validation; last: none chosen; "
+            "transfer: train on all videos, to evaluate on another file."
+        ),
     ] = ProtocolName.last,
     splits: SplitsFile = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 1,
@@ -49,7 +53,7 @@ def train(
     """Train VASTSum on a benchmark file: every split, every seed."""
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
     chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
-    folds = load_splits(benchmark, splits)
+    folds = all_videos(benchmark) if protocol is ProtocolName.transfer else load_splits(benchmark, splits)
     try:
         import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
@@ -80,4 +84,5 @@ def train(
     results.print(
         f"trained {len(run.jobs)} networks ({len(run.splits)} splits × {seeds} seeds) in {output}", soft_wrap=True
     )
-    results.print(f"next: vastsum evaluate {output} {data}", soft_wrap=True)
+    judged_on = "OTHER.h5" if protocol is ProtocolName.transfer else data
+    results.print(f"next: vastsum evaluate {output} {judged_on}", soft_wrap=True)

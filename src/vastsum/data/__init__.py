@@ -1,7 +1,7 @@
 """Benchmark files, splits, and a generator of synthetic ones."""
 
 from vastsum.data.benchmark import BenchmarkVideo, Dataset, Problem, inspect_file, load_dataset
-from vastsum.data.splits import Split, load_splits
+from vastsum.data.splits import Split, all_videos, load_splits
 from vastsum.data.synthetic import make_synthetic
 from vastsum.types import Kind
 
@@ -11,6 +11,7 @@ __all__ = [
     "Kind",
     "Problem",
     "Split",
+    "all_videos",
     "inspect_file",
     "load_dataset",
     "load_splits",

@@ -87,8 +87,11 @@ class Dataset:
 
     @cached_property
     def relative(self) -> Dataset:
-        """The same videos with relative channels beside the features."""
+        """The same videos, features about their mean, with relative channels beside them."""
         return replace(self, videos={name: video.with_channels() for name, video in self.videos.items()})
+
+    def seen(self, *, relative: bool) -> Dataset:
+        return self.relative if relative else self
 
     @cached_property
     def fingerprint(self) -> str:

@@ -55,6 +55,11 @@ def load_splits(dataset: Dataset, path: Path | None = None) -> Splits:
     return Splits(f"round-robin ({N_FOLDS} folds)", tuple(_taking_turns(dataset)))
 
 
+def all_videos(dataset: Dataset) -> Splits:
+    """One split that trains on everything; what it is judged on is in another file."""
+    return Splits("all videos", (Split(tuple(dataset.videos), ()),))
+
+
 def standard_splits(kind: str) -> list[Split]:
     """The five splits that every paper in this field uses."""
     file = resources.files("vastsum.data").joinpath("standard_splits", f"{kind}.json")

@@ -90,9 +90,8 @@ def f1_score(summary: BoolArray, user_summaries: BoolArray, kind: Kind) -> float
     return float(scores.max() if kind == "summe" else scores.mean())
 
 
-def judge(importance: FloatArray, video: BenchmarkVideo, kind: Kind) -> tuple[float, float]:
+def judge(prediction: Prediction, video: BenchmarkVideo, kind: Kind) -> tuple[float, float]:
     """τ and ρ alone: what an epoch is chosen by."""
     if kind == "tvsum":
-        return rank_correlations(importance, video.annotations)[:2]
-    prediction = Prediction(importance, np.zeros_like(importance))
+        return rank_correlations(prediction.mean, video.annotations)[:2]
     return summary_correlations(summary_mask(select(prediction, video.segments).chosen, video.segments), video)[:2]

@@ -31,7 +31,7 @@ def length_agreement(video: BenchmarkVideo, kind: Kind) -> Agreement:
 
 
 def _agreement_of(scores: FloatArray, video: BenchmarkVideo, kind: Kind) -> Agreement:
-    return agreement(Prediction(scores, np.zeros_like(scores)), video, kind)
+    return agreement(Prediction.certain(scores), video, kind)
 
 
 def uniform_agreement(video: BenchmarkVideo, kind: Kind, *, budget: float = 0.15) -> Agreement:

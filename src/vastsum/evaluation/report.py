@@ -120,8 +120,12 @@ class EvaluationReport:
 
 
 def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = lambda _: None) -> EvaluationReport:
-    """The run's own protocol, the final epoch beside it, and the reference rows on the same splits."""
-    _require_same_data(run, dataset)
+    """The run's own protocol, the final epoch beside it, and the reference rows on the same splits. Under transfer the
+    dataset is another one, and all its videos are tested."""
+    transfer = run.protocol == "transfer"
+    _require_other_data(run, dataset) if transfer else _require_same_data(run, dataset)
+    seen = dataset.seen(relative=run.config.network.relative)
+    _require_width(run.folder, run.config.network.feature_width, seen)
     missing = [job.name for job in run.jobs if not run.is_finished(job)]
     if missing:
         raise CheckpointError(
@@ -130,31 +134,37 @@ def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = l
             "run 'vastsum train … --resume'",
         )
     last_name = "last" if run.protocol != "tvt" else "last (tvt training part)"
-    rows = [Row("VASTSum", last_name, MEANING["last"])]
-    if run.protocol != "last":
-        rows.insert(0, Row("VASTSum", run.protocol, MEANING[run.protocol]))
+    rows = {"last": Row("VASTSum", last_name, MEANING["last"])}
+    if transfer:
+        rows = {"last": Row("VASTSum", "transfer", MEANING["transfer"])}
+    elif run.protocol != "last":
+        rows = {"best": Row("VASTSum", run.protocol, MEANING[run.protocol])} | rows
     for job in run.jobs:
         progress(job.name)
-        test = [dataset.videos[name] for name in run.parts(job).test]
-        for row in rows:
-            weights = "last" if row.protocol.startswith("last") else "best"
+        names = dataset.videos if transfer else run.parts(job).test
+        for weights, row in rows.items():
             scorer, _ = load_scorer(run.folder / job.name / f"{weights}.safetensors")
-            row.results += _score(scorer, test, dataset, job.split, job.seed)
+            row.results += _score(scorer, [seen.videos[name] for name in names], dataset, job.split, job.seed)
     progress("reference rows")
+    if transfer:
+        references = reference_rows(dataset, [list(dataset.videos)], [])
+        notes = [f"trained on all videos of {run.data_name}: scored on all {len(dataset.videos)} videos of this file"]
+        return _report(dataset, "none", [*rows.values(), *references], notes)
     trainings = [run.parts(job) for job in run.jobs if job.seed == 0]
-    rows += reference_rows(dataset, [parts.test for parts in trainings], [parts.train for parts in trainings])
-    return _report(dataset, run.split_source, rows)
+    references = reference_rows(dataset, [parts.test for parts in trainings], [parts.train for parts in trainings])
+    return _report(dataset, run.split_source, [*rows.values(), *references])
 
 
 def evaluate_checkpoint(path: Path, dataset: Dataset) -> EvaluationReport:
     """One checkpoint on videos it has not seen: its own test videos, or all of a file it was not trained on."""
     scorer, meta = load_scorer(path)
-    _require_width(path, scorer.network.config.feature_width, dataset)
+    seen = dataset.seen(relative=scorer.network.config.relative)
+    _require_width(path, scorer.network.config.feature_width, seen)
     same_file = meta["data"]["fingerprint"] == dataset.fingerprint
     names: Sequence[str] = meta["parts"]["test"] if same_file else list(dataset.videos)
     meaning = f"epoch {meta['epoch']} of split {meta['split']}, seed {meta['seed']}"
     row = Row("VASTSum", "checkpoint", meaning)
-    row.results += _score(scorer, [dataset.videos[name] for name in names], dataset, 0, meta["seed"])
+    row.results += _score(scorer, [seen.videos[name] for name in names], dataset, 0, meta["seed"])
     rows = [row, *reference_rows(dataset, [names], [meta["parts"]["train"]] if same_file else [])]
     note = (
         f"scored on the {len(names)} test videos of its split"
@@ -220,6 +230,15 @@ def _require_same_data(run: Run, dataset: Dataset) -> None:
             run.folder,
             f"was trained on {run.data_name}, which is not the content of {dataset.path}",
             "evaluate it on the file it was trained on, or evaluate one of its checkpoints",
+        )
+
+
+def _require_other_data(run: Run, dataset: Dataset) -> None:
+    if run.fingerprint == dataset.fingerprint:
+        raise CheckpointError(
+            run.folder,
+            f"was trained on all videos of {dataset.path} (protocol transfer)",
+            "evaluate it on a file with other videos",
         )
 
 

@@ -14,7 +14,7 @@ import torch
 from vastsum.errors import VastsumError
 from vastsum.evaluation.bench.judges import Judges
 from vastsum.evaluation.bench.plan import Plan
-from vastsum.evaluation.bench.work import Group, Report, benchmark_of, record_of, records_of, waiting_groups
+from vastsum.evaluation.bench.work import Group, Report, record_of, records_of, waiting_groups
 from vastsum.files import write_json
 from vastsum.scale.crew import Attempt, share_out
 from vastsum.scale.fleet import CrewOf
@@ -29,7 +29,7 @@ class Trainer:
 
     def __call__(self, attempt: Attempt[Group]) -> list[dict[str, Any]]:
         group = attempt.task
-        with Judges(benchmark_of(self._plan, group)) as judges:
+        with Judges(self._plan.benchmark(group.benchmark)) as judges:
             return list(records_of(self._plan, group, judges, lambda *_: None, self._device))
 
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.batch import Batch, unannotated
 from vastsum.scorers.recipe import Recipe
-from vastsum.types import FloatArray, Kind, Prediction, Segments
+from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Kind, Prediction, Segments
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class LearnedMethod(ABC):
     like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
     phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
     slowed: Mapping[str, float] = {}
+    decoder: Decoder = PAPER_DECODER
 
     @property
     def trained_by(self) -> dict[str, Any]:
@@ -82,7 +83,7 @@ class LearnedMethod(ABC):
 
 
 class NetworkScorer:
-    """Runs a trained network on one video at a time. It claims no uncertainty: the deviation is zero."""
+    """Runs a trained network on one video at a time."""
 
     def __init__(self, method: LearnedMethod, network: nn.Module, kind: Kind) -> None:
         self.method, self.network, self.kind = method, network.eval(), kind
@@ -92,8 +93,7 @@ class NetworkScorer:
         device = next(self.network.parameters()).device
         batch = unannotated(features, segments, self.kind, device)
         importance = self.method.importance(self.network(*self.method.inputs(batch)), batch)
-        mean = importance[0].double().cpu().numpy()
-        return Prediction(mean, np.zeros_like(mean))
+        return Prediction.certain(importance[0].double().cpu().numpy(), self.method.decoder)
 
 
 def masked_mse(scores: Tensor, batch: Batch) -> Tensor:

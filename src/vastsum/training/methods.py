@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from vastsum.data import BenchmarkVideo
 from vastsum.errors import ConfigError
+from vastsum.features.relative import N_CHANNELS
 from vastsum.scorers.a2summ import A2summ
 from vastsum.scorers.ac_sum_gan import AcSumGan
 from vastsum.scorers.base import Scorer
@@ -29,7 +30,7 @@ from vastsum.scorers.vasnet import Vasnet
 from vastsum.scorers.vss_net import VssNet
 from vastsum.training.config import OF_OURS, OF_THE_PAPER, load_config
 from vastsum.training.vastsum import VastsumMethod
-from vastsum.types import Kind
+from vastsum.types import FloatArray, Kind, Prediction, Segments
 
 Learn = Callable[[Kind], LearnedMethod]
 """A method that learns by gradient descent, set up for one kind of annotation."""
@@ -40,21 +41,36 @@ Fit = Callable[[Sequence[BenchmarkVideo]], Scorer]
 
 @dataclass(frozen=True)
 class Entry:
-    """`title` is its name in tables; `missing` says why there is a row without numbers."""
+    """`title` is its name in tables; `missing` says why there is a row without numbers. One that is `relative` is given
+    relative channels beside the features."""
 
     title: str
     learn: Learn | None = None
     fit: Fit | None = None
     note: str = ""
     missing: str = ""
+    relative: bool = False
 
 
-def _vastsum(ablation: str | None = None) -> Learn:
-    return lambda kind: VastsumMethod(load_config(ablation=ablation, kind=kind))
+def _vastsum(title: str, ablation: str | None = None, note: str = "") -> Entry:
+    relative = load_config(ablation=ablation).network.relative
+    return Entry(title, lambda kind: VastsumMethod(load_config(ablation=ablation, kind=kind)), None, note, "", relative)
 
 
 def _fit_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
     return choose_ridge([(video.features, video.annotations) for video in videos])
+
+
+class _ChannelsAlone:
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+
+    def predict(self, features: FloatArray, segments: Segments) -> Prediction:
+        return self._scorer.predict(features[:, -N_CHANNELS:], segments)
+
+
+def _fit_channels(videos: Sequence[BenchmarkVideo]) -> Scorer:
+    return _ChannelsAlone(choose_ridge([(video.features[:, -N_CHANNELS:], video.annotations) for video in videos]))
 
 
 def _fit_kernel_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
@@ -64,6 +80,9 @@ def _fit_kernel_ridge(videos: Sequence[BenchmarkVideo]) -> Scorer:
 METHODS: dict[str, Entry] = {
     "length": Entry("Length only", fit=lambda _: ConstantScorer(), note="the knapsack on constant scores"),
     "ridge": Entry("Ridge", fit=_fit_ridge, note="λ and smoothing chosen on training folds"),
+    "channels": Entry(
+        "Ridge on the channels alone", fit=_fit_channels, note="no picture: relative channels only", relative=True
+    ),
     "kernel-ridge": Entry("Kernel ridge", fit=_fit_kernel_ridge, note="settings found on TVSum's validation videos"),
     "vasnet": Entry("VASNet", lambda _: Vasnet()),
     "pgl-sum": Entry("PGL-SUM", lambda _: PglSum()),
@@ -83,12 +102,12 @@ METHODS: dict[str, Entry] = {
         "CLIP-It", missing="it reads text, which benchmark files lack; clip-it:text runs on features with text"
     ),
     "iptnet": Entry("iPTNet", missing="it learns to find moments told in words beside it, from data that is not here"),
-    "vastsum-paper": Entry("VASTSum, as in the paper", _vastsum("paper")),
-    "vastsum": Entry("VASTSum", _vastsum(), note="under tvt, its epoch is chosen among the last ones"),
+    "vastsum-paper": _vastsum("VASTSum, as in the paper", "paper"),
+    "vastsum": _vastsum("VASTSum", note="under tvt, its epoch is chosen among the last ones"),
 }
 
 ABLATED: dict[str, Entry] = {
-    f"vastsum:{name}": Entry(f"{of}, {name.replace('-', ' ')}", _vastsum(name))
+    f"vastsum:{name}": _vastsum(f"{of}, {name.replace('-', ' ')}", name)
     for of, names in (("VASTSum (paper)", OF_THE_PAPER), ("VASTSum", OF_OURS))
     for name in names
     if name != "paper"
@@ -100,6 +119,7 @@ GIVEN: dict[str, Entry] = {
 """For files that hold more than frames: run only where asked for by name."""
 
 IMAGENET = "csta:imagenet"
+RELATIVE = ":relative"
 
 
 def from_imagenet(path: Path) -> dict[str, Entry]:
@@ -116,7 +136,11 @@ def _csta(weights: Weights, _: Kind) -> Csta:
 
 
 def entry_of(name: str) -> Entry:
+    """`NAME:relative` is a method of the bench that is given relative channels."""
     known = METHODS | ABLATED | GIVEN
+    base = known.get(name.removesuffix(RELATIVE))
+    if name.endswith(RELATIVE) and base is not None and not (base.relative or base.missing):
+        return replace(base, title=f"{base.title} + channels", relative=True)
     if name == IMAGENET:
         raise ConfigError("--methods", f"'{name}' starts from weights that were not given", "name them by --imagenet")
     if name not in known:

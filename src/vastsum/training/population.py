@@ -14,11 +14,11 @@ from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member, Trainer, Weights
-from vastsum.types import FloatArray, Kind
+from vastsum.types import FloatArray, Kind, Prediction
 
-Judge = Callable[[Sequence[tuple[FloatArray, BenchmarkVideo]]], Iterable[tuple[float, float]]]
-"""τ and ρ of each predicted importance, for all at once; it may still be at work when it returns, and be waited for
-when they are read."""
+Judge = Callable[[Sequence[tuple[Prediction, BenchmarkVideo]]], Iterable[tuple[float, float]]]
+"""τ and ρ of each prediction, for all at once. It may still be at work when it returns, and be waited for when they are
+read."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Trained:
-    """`best` is the epoch with the highest τ on the watched videos, of those to choose from; `last` the final one."""
+    """`best` is the epoch with the highest τ on the watched videos, of those to choose from; `last` the final one. They
+    are the same where no videos are watched."""
 
     best: Scorer
     last: Scorer
     chosen_epoch: int
-    watched_tau: list[float]  # after every epoch
+    watched_tau: list[float]  # after every epoch; nothing where no videos are watched
     n_parameters: int
 
 
@@ -74,7 +75,7 @@ def train_together(
             best=method.scorer(trainer.network(n, choice.best), kind),
             last=method.scorer(trainer.network(n), kind),
             chosen_epoch=int(choice.chosen[n]),
-            watched_tau=[float(tau[n]) for tau in choice.taus],
+            watched_tau=[float(tau[n]) for tau in choice.taus] if assignments[n].watched else [],
             n_parameters=n_parameters,
         )
         for n in range(len(assignments))
@@ -135,14 +136,22 @@ def _train(
     def finish() -> None:
         if judged is not None:
             weights, measured = judged
-            choice.add(weights, np.bincount(owners, [tau for tau, _ in measured]) / np.bincount(owners))
+            if len(owners):
+                tau = np.bincount(owners, [tau for tau, _ in measured]) / np.bincount(owners)
+            else:
+                tau = np.full(len(watched), float(len(choice.taus)))  # nothing to choose by: the last is the best
+            choice.add(weights, tau)
 
     epochs = range(len(choice.taus), trainer.recipe.epochs)
     for epoch in epochs:
         trainer.train_epoch(epoch)
         finish()
         scores = trainer.importance(watched)
-        pairs = [pair for own, videos in zip(scores, watched, strict=True) for pair in zip(own, videos, strict=True)]
+        pairs = [
+            (Prediction.certain(score, trainer.method.decoder), video)
+            for own, videos in zip(scores, watched, strict=True)
+            for score, video in zip(own, videos, strict=True)
+        ]
         judged = trainer.snapshot(), judge(pairs)
         report(1 / len(epochs))
         if bookmark is not None and bookmark.is_due:

@@ -1,4 +1,4 @@
-"""The three protocols: what is trained on, which videos the epoch is chosen by, and what is tested."""
+"""The protocols: what is trained on, which videos the epoch is chosen by, and what is tested."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from vastsum.data import BenchmarkVideo, Dataset, Split, load_splits
 from vastsum.errors import DataError
 from vastsum.scorers.recipe import Recipe
 
-Protocol = Literal["5fcv", "tvt", "last"]
+Protocol = Literal["5fcv", "tvt", "last", "transfer"]
 
 MEANING: dict[Protocol, str] = {
     "5fcv": "epoch chosen on the test videos (as published; optimistic)",
     "tvt": "epoch chosen on validation videos",
     "last": "final epoch, nothing chosen",
+    "transfer": "trained on other data, tested on all videos of this file; final epoch, nothing chosen",
 }
 
 
 @dataclass(frozen=True)
 class Parts:
-    """`watched` videos are scored after every epoch, and the best epoch is kept; none are watched under `last`."""
+    """`watched` videos are scored after every epoch, and the best is kept; none are under `last` and `transfer`."""
 
     train: tuple[str, ...]
     watched: tuple[str, ...]
@@ -31,7 +32,7 @@ class Parts:
 def parts_of(splits: Sequence[Split], index: int, protocol: Protocol) -> Parts:
     """Under `tvt` the validation videos are the split file's, or else the test videos of the next split."""
     split = splits[index]
-    if protocol == "last":
+    if protocol in ("last", "transfer"):
         return Parts(split.train, (), split.test)
     if protocol == "5fcv":
         return Parts(split.train, split.test, split.test)

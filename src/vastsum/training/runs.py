@@ -33,12 +33,12 @@ from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import Parts, Protocol, parts_of, recipe_under
 from vastsum.training.vastsum import VastsumMethod
 from vastsum.training.workers import share_out, tell
-from vastsum.types import FloatArray, Kind
+from vastsum.types import Kind, Prediction
 
 MAX_SEEDS = 10_000
 
-Judge = Callable[[FloatArray, BenchmarkVideo, Kind], tuple[float, float]]
-"""τ and ρ of the importance predicted for a video."""
+Judge = Callable[[Prediction, BenchmarkVideo, Kind], tuple[float, float]]
+"""τ and ρ of the prediction for a video."""
 
 Report = Callable[["Job", int, dict[str, float]], None]
 """Told after every epoch: the job, how many epochs are done, and the epoch's row of the log."""
@@ -98,7 +98,8 @@ def open_run(
         raise ConfigError("--seeds", f"{n_seeds} is not positive", "train with at least one seed")
     if n_seeds > MAX_SEEDS:
         raise ConfigError("--seeds", f"{n_seeds} are more than anyone waits for", f"train with at most {MAX_SEEDS}")
-    config = replace(config, network=replace(config.network, feature_width=dataset.feature_width))
+    width = dataset.seen(relative=config.network.relative).feature_width
+    config = replace(config, network=replace(config.network, feature_width=width))
     run = Run(
         Path(folder), dataset.kind, dataset.path.name, dataset.fingerprint, protocol,
         splits.source, splits.splits, n_seeds, config,
@@ -155,6 +156,7 @@ def train_run(
     run: Run, dataset: Dataset, judge: Judge, report: Report, *, workers: int = 1, device: str = "cpu"
 ) -> None:
     """Train whatever jobs are not finished, `workers` at a time, each in a process of its own."""
+    dataset = dataset.seen(relative=run.config.network.relative)
     waiting = [job for job in run.jobs if not run.is_finished(job)]
     for job in set(run.jobs) - set(waiting):
         _tidy(run.folder / job.name)
@@ -177,7 +179,7 @@ def _work(job: Job) -> None:
 
 
 def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report, device: str = "cpu") -> None:
-    """Train one split and seed, from its last saved state where there is one."""
+    """Train one split and seed, from its last saved state where there is one. The dataset is what the network sees."""
     torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from jobs
     folder = run.folder / job.name
     parts = run.parts(job)
@@ -190,7 +192,8 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
         row: dict[str, float] = {"epoch": epoch + 1, **trainer.train_epoch(epoch)[0]}
         if watched:
             scores = trainer.importance([watched])[0]
-            agreements = [judge(score, video, run.kind) for score, video in zip(scores, watched, strict=True)]
+            predicted = (Prediction.certain(score, trainer.method.decoder) for score in scores)
+            agreements = [judge(each, video, run.kind) for each, video in zip(predicted, watched, strict=True)]
             row["tau"], row["rho"] = np.mean(agreements, axis=0).tolist()
             if _chosen(run, [*log, row]) is row:
                 _save_weights(folder / "best.safetensors", run, job, trainer, epoch + 1)

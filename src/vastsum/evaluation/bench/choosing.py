@@ -12,7 +12,7 @@ from vastsum.evaluation.bench.rows import MethodRow
 from vastsum.evaluation.bench.table import NOTHING, Table, decimals
 from vastsum.evaluation.metrics import judge
 from vastsum.files import write_json
-from vastsum.types import FloatArray
+from vastsum.types import FloatArray, Prediction
 
 FIRST_EPOCHS = (10, 40)
 RANDOM = "Random"
@@ -76,6 +76,7 @@ def _drawn(benchmark: Benchmark, seed: int, n_epochs: int) -> FloatArray:
     by_epoch = []
     for epoch in range(n_epochs):
         rng = np.random.default_rng([seed, epoch])
-        tau = {name: judge(rng.random(len(video.segments.picks)), video, kind)[0] for name, video in videos.items()}
+        drawn = {name: Prediction.certain(rng.random(len(video.segments.picks))) for name, video in videos.items()}
+        tau = {name: judge(drawn[name], video, kind)[0] for name, video in videos.items()}
         by_epoch.append([np.mean([tau[name] for name in test]) for test in tests])
     return np.array(by_epoch).T

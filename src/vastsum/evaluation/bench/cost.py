@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -13,8 +13,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.bench.plan import Benchmark, Plan
+from vastsum.features.relative import with_channels
 from vastsum.files import write_json
-from vastsum.scorers.base import Scorer
 from vastsum.training.methods import Entry
 from vastsum.types import Segments
 
@@ -38,7 +38,8 @@ def costs(plan: Plan, benchmark: Benchmark) -> dict[str, Cost]:
     known: dict[str, dict[str, float]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     found = {}
     for method in plan.methods:
-        key = f"{method} {benchmark.dataset.kind} {benchmark.dataset.feature_width}"
+        width = benchmark.dataset.seen(relative=plan.entry(method).relative).feature_width
+        key = f"{method} {benchmark.dataset.kind} {width}"
         if key not in known and _has_numbers(plan, benchmark, method):
             known[key] = asdict(measure_cost(plan.entry(method), benchmark))
             write_json(path, known)
@@ -53,7 +54,8 @@ def _has_numbers(plan: Plan, benchmark: Benchmark, method: str) -> bool:
 
 
 def measure_cost(entry: Entry, benchmark: Benchmark) -> Cost:
-    dataset = benchmark.dataset
+    """Of a method that is given relative channels, they are part of its time."""
+    dataset = benchmark.dataset.seen(relative=entry.relative)
     n_parameters = None
     if entry.learn is not None:
         learned = entry.learn(dataset.kind)
@@ -63,25 +65,30 @@ def measure_cost(entry: Entry, benchmark: Benchmark) -> Cost:
     else:
         assert entry.fit is not None
         scorer = entry.fit(_few(list(dataset.videos.values())))
-    features, segments = ten_minutes(dataset.feature_width)
-    return Cost(n_parameters, multiply_adds(scorer, features, segments), milliseconds(scorer, features, segments))
+    features, segments = ten_minutes(benchmark.dataset.feature_width)
+
+    def predict() -> None:
+        seen = with_channels(features, segments.times_s) if entry.relative else features
+        scorer.predict(seen, segments)
+
+    return Cost(n_parameters, multiply_adds(predict), milliseconds(predict))
 
 
-def multiply_adds(scorer: Scorer, features: np.ndarray, segments: Segments) -> int:
+def multiply_adds(predict: Callable[[], None]) -> int:
     counter = FlopCounterMode(display=False)
     with counter:
-        scorer.predict(features, segments)
+        predict()
     return counter.get_total_flops() // 2
 
 
-def milliseconds(scorer: Scorer, features: np.ndarray, segments: Segments) -> float:
+def milliseconds(predict: Callable[[], None]) -> float:
     """Median of a few predictions on one thread."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     taken = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        scorer.predict(features, segments)
+        predict()
         taken.append(1e3 * (time.perf_counter() - started))
     torch.set_num_threads(n_threads)
     return float(np.median(taken))

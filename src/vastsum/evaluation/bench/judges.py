@@ -12,7 +12,7 @@ from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.measure import measure
 from vastsum.evaluation.metrics import judge
 from vastsum.training.workers import Workers
-from vastsum.types import FloatArray, Kind, Prediction
+from vastsum.types import Kind, Prediction
 
 if TYPE_CHECKING:
     from vastsum.evaluation.bench.plan import Benchmark
@@ -41,11 +41,11 @@ class Judges:
         if self._pool is not None:
             self._pool.dismiss()
 
-    def judge(self, predicted: Sequence[tuple[FloatArray, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
+    def judge(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
         """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
         if self._pool is None:
-            return [judge(importance, video, self.kind) for importance, video in predicted]
-        named = [(importance, video.name) for importance, video in predicted]
+            return [judge(prediction, video, self.kind) for prediction, video in predicted]
+        named = [(prediction, video.name) for prediction, video in predicted]
         return self._pool.map(_judge, named, chunksize=_CHUNK)
 
     def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
@@ -63,7 +63,7 @@ def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> None:
     _own.update(kind=kind, videos=videos)
 
 
-def _judge(named: tuple[FloatArray, str]) -> tuple[float, float]:
+def _judge(named: tuple[Prediction, str]) -> tuple[float, float]:
     return judge(named[0], _own["videos"][named[1]], _own["kind"])
 
 

@@ -3,6 +3,7 @@
 DIR/bench.json                                 what was asked for
 DIR/runs/tvsum.googlenet/vasnet/whole.split0.seed0.json   one training: what it scored on every test video
 DIR/runs/tvsum.googlenet/vasnet/tvt.split0.seed0.json     the same with a validation part held out
+DIR/runs/tvsum.googlenet/vasnet/transfer.split0.seed0.json   trained on the other files, tested on all of this one
 DIR/tables/…                                   made of these
 DIR/bookmarks/…                                where long trainings are; gone when all is done
 """
@@ -11,21 +12,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from vastsum import __version__
-from vastsum.data import Dataset, Split
+from vastsum.data import BenchmarkVideo, Dataset, Split
 from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, OutputError
 from vastsum.files import write_json
+from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.protocols import Parts, Protocol, parts_of
+from vastsum.types import Kind
 
-Regime = Literal["whole", "tvt"]
-"""What is trained on: the whole training part of a split (5fcv and last are read off it), or that less a validation
-part."""
+Regime = Literal["whole", "tvt", "transfer"]
+"""What is trained on: the whole training part of a split (5fcv and last are read off it), that less a validation part,
+or the other files."""
 
 
 BOOKMARKS = "bookmarks"
@@ -49,7 +52,7 @@ class Task:
     @property
     def chosen_by(self) -> Protocol:
         """The protocol that chooses its epoch; `last` needs none."""
-        return "tvt" if self.regime == "tvt" else "5fcv"
+        return "5fcv" if self.regime == "whole" else self.regime
 
     def path(self, folder: Path) -> Path:
         return folder / "runs" / self.data / self.method / f"{self._name}.json"
@@ -82,6 +85,23 @@ class Benchmark:
     def parts(self, task: Task) -> Parts:
         return parts_of(self.splits.splits, task.split, task.chosen_by)
 
+    def has_videos_of(self, other: Benchmark) -> bool:
+        """Whether a video is in both files, whatever its features: videos are known by name and length."""
+        ours, theirs = (
+            {(name, video.segments.n_frames) for name, video in each.dataset.videos.items()} for each in (self, other)
+        )
+        return bool(ours & theirs)
+
+
+@dataclass(frozen=True)
+class Material:
+    """The videos of a task, with relative channels where the method is given them. `kind` is the training videos'."""
+
+    kind: Kind
+    training: tuple[BenchmarkVideo, ...]
+    watched: tuple[BenchmarkVideo, ...]
+    test: tuple[BenchmarkVideo, ...]
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -103,6 +123,9 @@ class Plan:
             raise ConfigError("DATA", f"two files are called {max(names, key=names.count)}", "rename one of them")
         for method in self.methods:
             self.entry(method)
+        if "transfer" in self.protocols:
+            for benchmark in self.benchmarks:
+                self._require_others(benchmark)
 
     def entry(self, method: str) -> Entry:
         return self.given[method] if method in self.given else entry_of(method)
@@ -110,7 +133,61 @@ class Plan:
     @property
     def regimes(self) -> list[Regime]:
         regimes: list[Regime] = ["whole"] if set(self.protocols) & {"5fcv", "last"} else []
-        return [*regimes, "tvt"] if "tvt" in self.protocols else regimes
+        return regimes + [regime for regime in ("tvt", "transfer") if regime in self.protocols]
+
+    def benchmark(self, name: str) -> Benchmark:
+        return next(benchmark for benchmark in self.benchmarks if benchmark.name == name)
+
+    def others(self, benchmark: Benchmark) -> list[Benchmark]:
+        """The files to transfer from: features of the same width, and none of this file's videos."""
+        width = benchmark.dataset.feature_width
+        return [
+            other
+            for other in self.benchmarks
+            if other.dataset.feature_width == width and not other.has_videos_of(benchmark)
+        ]
+
+    def _require_others(self, benchmark: Benchmark) -> None:
+        others = self.others(benchmark)
+        if len({other.dataset.kind for other in others}) == 1:
+            return
+        problem = "different kinds of annotation" if others else "nothing else"
+        raise ConfigError(
+            "--protocol",
+            f"transfer to {benchmark.name} has {problem} to train on",
+            "name files with features of the same backbone, other videos and one kind of annotation",
+        )
+
+    def trained_on(self, task: Task) -> dict[str, str]:
+        """The fingerprints of the other files, by name: those of this file are in bench.json."""
+        if task.regime != "transfer":
+            return {}
+        return {other.name: other.dataset.fingerprint for other in self.others(self.benchmark(task.data))}
+
+    def training_kind(self, task: Task) -> Kind:
+        own = self.benchmark(task.data)
+        return (self.others(own)[0] if task.regime == "transfer" else own).dataset.kind
+
+    def learned(self, task: Task) -> LearnedMethod:
+        """The task's method with its own recipe, but for a cap on its epochs where the plan has one."""
+        learn = self.entry(task.method).learn
+        assert learn is not None
+        method = learn(self.training_kind(task))
+        method.recipe = replace(method.recipe, epochs=self.epochs(method.recipe.epochs))
+        return method
+
+    def material(self, task: Task) -> Material:
+        relative = self.entry(task.method).relative
+        own = self.benchmark(task.data)
+        videos = own.dataset.seen(relative=relative).videos
+        kind = self.training_kind(task)
+        if task.regime == "transfer":
+            others = [other.dataset.seen(relative=relative) for other in self.others(own)]
+            training = tuple(video for other in others for video in other.videos.values())
+            return Material(kind, training, (), tuple(videos.values()))
+        parts = own.parts(task)
+        named = (tuple(videos[name] for name in names) for names in (parts.train, parts.watched, parts.test))
+        return Material(kind, *named)
 
     def epochs(self, own: int) -> int:
         """How long a method trains whose recipe says `own` epochs."""
@@ -122,7 +199,7 @@ class Plan:
         entry = self.entry(method)
         n_seeds = 0 if entry.missing else 1 if entry.fit else self.n_seeds
         for regime in self.regimes:
-            for split in range(len(benchmark.splits.splits)):
+            for split in range(1 if regime == "transfer" else len(benchmark.splits.splits)):
                 for seed in range(n_seeds):
                     yield Task(benchmark.name, method, regime, split, seed)
 
@@ -132,12 +209,12 @@ class Plan:
                 yield from self.tasks(benchmark, method)
 
     def result(self, task: Task) -> dict[str, Any] | None:
-        """What was written for a task; None where it is still to be done, or failed and may be tried again."""
+        """What was written for a task; None where it is still to be done, or was trained on other files."""
         try:
             content: dict[str, Any] = json.loads(task.path(self.folder).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return content
+        return content if content.get("trained_on", {}) == self.trained_on(task) else None
 
     def is_done(self, task: Task) -> bool:
         result = self.result(task)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,9 @@ import numpy as np
 from vastsum.evaluation.bench.plan import Benchmark, Plan
 from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
-from vastsum.scorers.recipe import Recipe
 from vastsum.training.methods import Entry
 from vastsum.training.protocols import MEANING, Protocol, recipe_under
-from vastsum.types import FloatArray, Prediction
+from vastsum.types import Decoder, FloatArray, Kind, Prediction
 
 N_RESAMPLES = 2000
 ALIKE = 1e-4  # a network whose importances of a video are no further apart has most likely saturated
@@ -77,9 +76,7 @@ def method_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
 
 def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     entry = plan.entry(method)
-    learned = entry.learn(benchmark.dataset.kind) if entry.learn else None
-    recipe = learned.recipe if learned else None
-    row = MethodRow(method, _title(plan, entry, recipe), entry.note, entry.missing)
+    row = MethodRow(method, _title(plan, entry, benchmark.dataset.kind), entry.note, entry.missing)
     row.published = _published(plan, benchmark, method)
     failures: list[str] = []
     test_tau: list[list[float]] = []
@@ -92,8 +89,9 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
             failures.append(result["failed"])
         else:
             row.n_parameters = result.get("n_parameters")
-            if learned is not None and recipe is not None:
-                learned.recipe = recipe_under(task.chosen_by, replace(recipe, epochs=plan.epochs(recipe.epochs)))
+            if entry.learn is not None:
+                learned = plan.learned(task)
+                learned.recipe = recipe_under(task.chosen_by, learned.recipe)
                 n_outdated += _is_outdated(result, learned.trained_by)
             if task.regime == "whole" and "watched_tau" in result:
                 test_tau.append(result["watched_tau"])
@@ -115,11 +113,10 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
     return row
 
 
-def _title(plan: Plan, entry: Entry, recipe: Recipe | None) -> str:
+def _title(plan: Plan, entry: Entry, kind: Kind) -> str:
     """A row that was cut short says so: some methods take one step an epoch, and fewer epochs are another method."""
-    if recipe is None or plan.epochs(recipe.epochs) == recipe.epochs:
-        return entry.title
-    return f"{entry.title}, {plan.epochs(recipe.epochs)} of {recipe.epochs} epochs"
+    own = entry.learn(kind).recipe.epochs if entry.learn else 0
+    return entry.title if plan.epochs(own) == own else f"{entry.title}, {plan.epochs(own)} of {own} epochs"
 
 
 def _is_outdated(result: dict[str, Any], now: dict[str, Any]) -> bool:
@@ -135,18 +132,24 @@ def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
 
 
 def _prediction(found: dict[str, Any]) -> Prediction | None:
-    return Prediction(np.array(found["mean"]), np.array(found["std"])) if "mean" in found else None
+    if "mean" not in found:
+        return None
+    return Prediction(np.array(found["mean"]), np.array(found["std"]), Decoder(**found.get("decoder", {})))
 
 
 def _reference_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:
+    """The same under every protocol of the splits; under transfer, all videos are tested."""
+    under_splits = [protocol for protocol in plan.protocols if protocol != "transfer"]
+    transfer = [protocol for protocol in plan.protocols if protocol == "transfer"]
     tests = [split.test for split in benchmark.splits.splits]
-    found = []
-    for row in reference_rows(benchmark.dataset, tests, []):
-        reference = MethodRow(row.method.lower().replace(" ", "-"), row.method, row.meaning, is_reference=True)
-        reference.rows = dict.fromkeys(plan.protocols, row)
-        reference.published = _published(plan, benchmark, reference.name)
-        found.append(reference)
-    return found
+    found: dict[str, MethodRow] = {}
+    for protocols, names in ((under_splits, tests), (transfer, [tuple(benchmark.dataset.videos)])):
+        for row in reference_rows(benchmark.dataset, names, []) if protocols else []:
+            name = row.method.lower().replace(" ", "-")
+            reference = found.setdefault(name, MethodRow(name, row.method, row.meaning, is_reference=True))
+            reference.rows |= dict.fromkeys(protocols, row)
+            reference.published = _published(plan, benchmark, name)
+    return list(found.values())
 
 
 def _published(plan: Plan, benchmark: Benchmark, method: str) -> dict[Protocol, Published]:

@@ -43,7 +43,9 @@ def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> 
                 table = replace(table, notes=(*table.notes, *chosen_by_chance))
             tables.append(table)
             write_text(folder / f"{table.name}.svg", _picture(table.title, protocol, ranked))
-        tables += [split_table(plan, benchmark, ranked), difference_table(plan, benchmark, ranked)]
+        tables += [split_table(plan, benchmark, ranked)]
+        metrics = ("tau",) if benchmark.dataset.kind == "tvsum" else ("tau", "score_tau")
+        tables += [difference_table(plan, benchmark, ranked, metric) for metric in metrics]
         tables.append(uncertainty_table(benchmark, rows))
         if epochs:
             table = choosing_table(benchmark, epochs)
@@ -114,7 +116,7 @@ def split_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> 
     lines = []
     for row in rows:
         for protocol, found in row.rows.items():
-            if row.is_reference and protocol != plan.protocols[0]:
+            if protocol == "transfer" or (row.is_reference and protocol != plan.protocols[0]):
                 continue
             values = by_video(found)
             means = [_mean([value for (split, _), value in values.items() if split == k]) for k in range(n_splits)]
@@ -131,28 +133,35 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def difference_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
-    """Which differences are real: paired bootstrap over videos, against lengths alone, the ridge and VASTSum."""
+AGAINST = {"over lengths": LENGTHS, "over ridge": "ridge", "over channels": "channels",
+           "over VASTSum (paper)": "vastsum-paper", "over VASTSum": "vastsum"}  # fmt: skip
+
+
+def difference_table(plan: Plan, benchmark: Benchmark, rows: Sequence[MethodRow], metric: str) -> Table:
+    """Which differences are real: paired bootstrap over videos, against what each method must beat."""
     others = {row.name: row for row in rows}
+    (name,) = (column.name for column in AGREEMENT if column.metric == metric)
     lines = []
     for protocol in plan.protocols:
         for row in rows:
             if protocol not in row.rows or row.name == ROOF:
                 continue
-            cells = [_against(row, others.get(other), protocol) for other in (LENGTHS, "ridge", "vastsum")]
+            cells = [_against(row, others.get(other), protocol, metric) for other in AGAINST.values()]
             lines.append((row.title, protocol, *cells))
     notes = (
-        "Δτ with its central 95 % over 2000 resamples of the test videos, paired by video; * where zero is outside",
+        f"Δ{name} with its central 95 % over 2000 resamples of the test videos, paired; * where zero is outside",
         "this says what other videos might change, not other training sets: the five splits are given",
     )
-    columns = ("method", "protocol", "over lengths", "over ridge", "over VASTSum")
-    return Table(f"{benchmark.name}.differences", f"{benchmark.name}, differences in τ", columns, tuple(lines), notes)
+    columns = ("method", "protocol", *AGAINST)
+    file = "differences" if metric == "tau" else f"differences.{metric}"
+    title = f"{benchmark.name}, differences in {name}"
+    return Table(f"{benchmark.name}.{file}", title, columns, tuple(lines), notes)
 
 
-def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol) -> str:
+def _against(row: MethodRow, other: MethodRow | None, protocol: Protocol, metric: str) -> str:
     if other is None or other is row or protocol not in other.rows:
         return NOTHING
-    found = difference(row.rows[protocol], other.rows[protocol])
+    found = difference(row.rows[protocol], other.rows[protocol], metric)
     if found is None:
         return NOTHING
     return f"{found} *" if found.is_real else str(found)
@@ -164,7 +173,7 @@ def uncertainty_table(benchmark: Benchmark, rows: Sequence[MethodRow]) -> Table:
     lines = []
     for row in rows:
         for protocol, found in row.rows.items():
-            if not row.is_reference:
+            if not row.is_reference and protocol != "transfer":  # other people's scale says nothing of these
                 cells = found.summary()
                 lines.append((row.title, protocol, *(_cell(cells.get(column.metric), spread=True) for column in shown)))
     columns = ("method", "protocol", *(column.name for column in shown))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
 import torch
 
 from vastsum import __version__
-from vastsum.data import BenchmarkVideo
 from vastsum.evaluation.bench.judges import Judges
-from vastsum.evaluation.bench.plan import BOOKMARKS, Benchmark, Plan, Task
+from vastsum.evaluation.bench.plan import BOOKMARKS, Plan, Task
 from vastsum.files import write_json
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
@@ -24,8 +23,8 @@ from vastsum.training.bookmarks import Bookmark
 from vastsum.training.loop import Member
 from vastsum.training.memory import free_memory, is_want_of_memory
 from vastsum.training.methods import Entry
-from vastsum.training.population import Assignment, groups, train_together
-from vastsum.training.protocols import recipe_under
+from vastsum.training.population import Assignment, Trained, groups, train_together
+from vastsum.training.protocols import Protocol, recipe_under
 from vastsum.training.workers import share_out, tell
 from vastsum.types import Prediction
 
@@ -70,7 +69,7 @@ def side_by_side(plan: Plan, group: Group, device: str, workers: int) -> int:
     if device == "cpu":
         return workers
     entry = plan.entry(group.tasks[0].method)
-    return 1 if entry.learn is None else min(workers, _learned(plan, entry, benchmark_of(plan, group)).gpu_programs)
+    return 1 if entry.learn is None else min(workers, plan.learned(group.tasks[0]).gpu_programs)
 
 
 def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: int, device: str) -> None:
@@ -97,23 +96,20 @@ def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Gr
                 tasks = [
                     task for task in plan.tasks(benchmark, method) if task.regime == regime and not plan.is_done(task)
                 ]
-                yield from _split_up(plan, benchmark, tasks, device, together)
+                yield from _split_up(plan, tasks, device, together)
 
 
-def _split_up(
-    plan: Plan, benchmark: Benchmark, tasks: Sequence[Task], device: str, together: int | None
-) -> Iterator[Group]:
+def _split_up(plan: Plan, tasks: Sequence[Task], device: str, together: int | None) -> Iterator[Group]:
     if not tasks:
         return
-    entry = plan.entry(tasks[0].method)
-    if entry.learn is None:
-        yield from (Group(benchmark.name, (task,)) for task in tasks)
+    if plan.entry(tasks[0].method).learn is None:
+        yield from (Group(task.data, (task,)) for task in tasks)
         return
-    learned = _learned(plan, entry, benchmark)
-    assignments = [_assignment(benchmark, task) for task in tasks]
+    learned = plan.learned(tasks[0])
+    assignments = [_assignment(plan, task) for task in tasks]
     at_most = together or (learned.cpu_stack if device == "cpu" else learned.gpu_stack)
     for indices in groups(learned, assignments, at_most):
-        yield Group(benchmark.name, tuple(tasks[index] for index in indices))
+        yield Group(tasks[0].data, tuple(tasks[index] for index in indices))
 
 
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
@@ -129,7 +125,7 @@ def _start_worker(plan: Plan, device: str, n_programs: int) -> None:
 
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
-    with Judges(benchmark_of(plan, group)) as judges:
+    with Judges(plan.benchmark(group.benchmark)) as judges:
         do_group(plan, group, judges, tell, _worker["device"])
     free_memory()
 
@@ -183,36 +179,39 @@ def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -
 def _results(
     plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool
 ) -> list[dict[str, Any]]:
-    entry, benchmark = plan.entry(group.tasks[0].method), benchmark_of(plan, group)
+    first = group.tasks[0]
+    entry = plan.entry(first.method)
     if entry.fit is not None:
-        fitted = [_fitted(entry, benchmark, task, judges) for task in group.tasks]
+        fitted = [_fitted(plan, entry, task, judges) for task in group.tasks]
         report(group.name, len(group.tasks))
         return fitted
-    method = _learned(plan, entry, benchmark)
-    method.recipe = recipe_under(group.tasks[0].chosen_by, method.recipe)
+    method = plan.learned(first)
+    method.recipe = recipe_under(first.chosen_by, method.recipe)
 
     def epoch_done(share: float) -> None:
         report(group.name, share * len(group.tasks))
 
-    assignments = [_assignment(benchmark, task) for task in group.tasks]
-    kind = benchmark.dataset.kind
+    assignments = [_assignment(plan, task) for task in group.tasks]
+    kind = plan.training_kind(first)
     bookmark = _bookmark(plan, group, method) if resumable else None
     trained = train_together(method, kind, assignments, judges.judge, epoch_done, device, bookmark)
     return [
         {
             "recipe": method.trained_by,
+            "trained_on": plan.trained_on(task),
             "n_parameters": outcome.n_parameters,
             "chosen_epoch": outcome.chosen_epoch,
             "watched_tau": [round(tau, 6) for tau in outcome.watched_tau],
-            "videos": _scored(
-                benchmark,
-                task,
-                {"tvt": outcome.best} if task.regime == "tvt" else {"5fcv": outcome.best, "last": outcome.last},
-                judges,
-            ),
+            "videos": _scored(plan, task, _judged_scorers(task, outcome), judges),
         }
         for task, outcome in zip(group.tasks, trained, strict=True)
     ]
+
+
+def _judged_scorers(task: Task, outcome: Trained) -> dict[Protocol, Scorer]:
+    if task.regime == "whole":
+        return {"5fcv": outcome.best, "last": outcome.last}
+    return {task.regime: outcome.best}
 
 
 def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
@@ -225,20 +224,20 @@ def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
     return Bookmark(group.tasks[0].bookmark(plan.folder), of)
 
 
-def _fitted(entry: Entry, benchmark: Benchmark, task: Task, judges: Judges) -> dict[str, Any]:
+def _fitted(plan: Plan, entry: Entry, task: Task, judges: Judges) -> dict[str, Any]:
     """A closed form has no epoch to choose: the same prediction stands under every protocol."""
     assert entry.fit is not None
-    scorer = entry.fit([benchmark.dataset.videos[name] for name in benchmark.parts(task).train])
-    protocols = ("tvt",) if task.regime == "tvt" else ("5fcv", "last")
-    scored = _scored(benchmark, task, {protocols[0]: scorer}, judges)[protocols[0]]
-    return {"videos": dict.fromkeys(protocols, scored)}
+    scorer = entry.fit(plan.material(task).training)
+    scored = _scored(plan, task, {task.chosen_by: scorer}, judges)[task.chosen_by]
+    protocols = ("5fcv", "last") if task.regime == "whole" else (task.regime,)
+    return {"trained_on": plan.trained_on(task), "videos": dict.fromkeys(protocols, scored)}
 
 
 def _scored(
-    benchmark: Benchmark, task: Task, scorers: dict[str, Scorer], judges: Judges
+    plan: Plan, task: Task, scorers: Mapping[Protocol, Scorer], judges: Judges
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """{protocol: {video: metrics}} on the test videos."""
-    videos = _videos(benchmark, benchmark.parts(task).test)
+    videos = plan.material(task).test
     scored: dict[str, dict[str, dict[str, Any]]] = {}
     for protocol, scorer in scorers.items():
         predicted = [(scorer.predict(video.features, video.segments), video) for video in videos]
@@ -254,25 +253,13 @@ def _kept(task: Task, prediction: Prediction) -> dict[str, Any]:
     """The curves of the first seed are kept to look at."""
     if task.seed != 0:
         return {}
-    return {"mean": prediction.mean.round(6).tolist(), "std": prediction.std.round(6).tolist()}
+    return {
+        "mean": prediction.mean.round(6).tolist(),
+        "std": prediction.std.round(6).tolist(),
+        "decoder": asdict(prediction.decoder),
+    }
 
 
-def _learned(plan: Plan, entry: Entry, benchmark: Benchmark) -> LearnedMethod:
-    """The method with its own recipe, but for a cap on its epochs where the plan has one."""
-    assert entry.learn is not None
-    method = entry.learn(benchmark.dataset.kind)
-    method.recipe = replace(method.recipe, epochs=plan.epochs(method.recipe.epochs))
-    return method
-
-
-def _assignment(benchmark: Benchmark, task: Task) -> Assignment:
-    parts = benchmark.parts(task)
-    return Assignment(Member(_videos(benchmark, parts.train), task.seed), _videos(benchmark, parts.watched))
-
-
-def _videos(benchmark: Benchmark, names: Sequence[str]) -> tuple[BenchmarkVideo, ...]:
-    return tuple(benchmark.dataset.videos[name] for name in names)
-
-
-def benchmark_of(plan: Plan, group: Group) -> Benchmark:
-    return next(benchmark for benchmark in plan.benchmarks if benchmark.name == group.benchmark)
+def _assignment(plan: Plan, task: Task) -> Assignment:
+    material = plan.material(task)
+    return Assignment(Member(material.training, task.seed), material.watched)
