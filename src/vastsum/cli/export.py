@@ -33,8 +33,4 @@ def export(
     scorer, meta = load_scorer(checkpoint)
     card = {key: meta[key] for key in ("kind", "data", "protocol", "split", "seed", "epoch")}
     export_onnx(scorer.network, scorer.likelihood, output, card)
-    if scorer.network.kernel is not None:
-        results.print(
-            f"note: {output} holds features of training frames (its kernel path); to give it away, mind whose"
-        )
     results.print(f"wrote {output}; use it with: vastsum summarize VIDEO --model {output}", soft_wrap=True)

@@ -188,13 +188,6 @@ def commonness_near(video: _Video) -> FloatArray:
     return _density(video, 16.0)
 
 
-def richness(video: _Video) -> FloatArray:
-    """How many different things the picture shows, the entropy of its features, over a whole action."""
-    shares = (video.z[b].astype(np.float64) ** 2 for b in video.blocks())
-    entropy = np.concatenate([-(share * np.log(share + 1e-12)).sum(axis=1) for share in shares])
-    return video.smoothed(entropy, 3.0)
-
-
 def unlike_before(video: _Video) -> FloatArray:
     """How far from the mean of the 20 seconds before: something new begins."""
     n = max(round(video.picks_in(20.0)), 1)
@@ -213,7 +206,7 @@ def unlike_before(video: _Video) -> FloatArray:
 
 CHANNELS: tuple[Callable[[_Video], FloatArray], ...] = (
     change, change_1s, change_3s, typical, place, off_centre, contrast_half_s, contrast_1_5s, contrast_4s,
-    recurrence, seen_before, distance_to_mean, commonness, commonness_near, richness, unlike_before,
+    recurrence, seen_before, distance_to_mean, commonness, commonness_near, unlike_before,
 )  # fmt: skip
 NAMES = tuple(channel.__name__ for channel in CHANNELS)
 N_CHANNELS = len(CHANNELS)
@@ -229,9 +222,10 @@ def relative_channels(features: FloatArray, times_s: FloatArray) -> Float32:
 
 
 def with_channels(features: FloatArray, times_s: FloatArray) -> Float32:
-    """Unit features with the weighted channels beside them: (T, D + C)."""
-    channels = relative_channels(features, times_s)
-    return np.concatenate([unit_length(features), np.float32(WEIGHT) * channels], axis=1)
+    """Unit features about their mean over the video, and the weighted channels beside them: (T, D + C)."""
+    unit = unit_length(features)
+    unit -= unit.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return np.concatenate([unit, np.float32(WEIGHT) * relative_channels(features, times_s)], axis=1)
 
 
 def unit_length(vectors: FloatArray) -> Float32:

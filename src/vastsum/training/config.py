@@ -60,21 +60,30 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 }
 
 # What VASTSum has beyond it: found on validation videos (studies/).
+_BEYOND_BOTH = {
+    "network.relative": True,
+    "network.linear_share": 0.5,
+    "network.smoothing": 2.0,
+    "network.sharpness": 1.0,
+    "network.length_power": 0.5,
+}
 BEYOND: dict[Kind, dict[str, Any]] = {
-    "tvsum": {
-        "network.kernel_share": 0.75,
-        "network.smoothing": 2.0,
+    "tvsum": _BEYOND_BOTH
+    | {
+        "network.input_dropout": 0.9,
+        "network.channel_dropout": 0.5,
         "network.nonlocal_sharpness": 3.0,
         "network.deviation_scale": 0.95,
         "training.chosen_after": 0.5,
     },
-    "summe": {
+    "summe": _BEYOND_BOTH
+    | {
         "network.width": 256,
         "network.layers": 1,
         "network.kernel_size": 9,
         "network.dropout": 0.65,
         "network.input_dropout": 0.45,
-        "network.smoothing": 3.0,
+        "network.visual_weight": 0.25,
         "network.probability_scale": 1.8,
         "loss.rank_weight": 0.13,
         "loss.rank_margin": 0.07,
@@ -101,10 +110,13 @@ OF_THE_PAPER: dict[str, dict[str, Any]] = {
     "small-latent": {"network.latent_width": 4},
     "no-stability": {"loss.stability_weight": 0.0},
 }
-# VASTSum without one of its parts, or with a linear path for that of the kernel.
+# VASTSum without one of its parts.
 OF_OURS: dict[str, dict[str, Any]] = {
-    "no-kernel-path": {"network.kernel_share": 0.0},
-    "linear-path": {"network.kernel_share": 0.0, "network.linear_share": 0.5},
+    "no-channels": {"network.relative": False},
+    "no-linear-path": {"network.linear_share": 0.0},
+    "linear-path-alone": {"network.linear_share": 1.0, "training.epochs": 1},
+    "no-down-weighting": {"network.visual_weight": 1.0, "network.channel_weight": 1.0},
+    "no-temperature": {"network.sharpness": 0.0, "network.length_power": 0.0},
     "no-smoothing": {"network.smoothing": 0.0},
     "no-nonlocal-mean": {"network.nonlocal_sharpness": 0.0},
     "no-transformer": {"network.layers": 0},

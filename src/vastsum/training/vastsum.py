@@ -13,22 +13,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from vastsum.features.relative import N_CHANNELS
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.batch import Batch
-from vastsum.scorers.kernel_ridge import KernelRidge
 from vastsum.scorers.learned import LearnedMethod, Moment
-from vastsum.scorers.ridge import RidgeScorer
 from vastsum.scorers.vastsum import losses
 from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
 from vastsum.scorers.vastsum.network import VastsumNetwork, pool_segments
+from vastsum.scorers.vastsum.paths import first_component
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.training.config import Config
 from vastsum.training.solving import solve
 from vastsum.types import FloatArray, Kind
 
-LINEAR_PENALTY = 100.0  # λ of the linear path
 FEWEST = 0.05  # share of people below which a logit would run away
 
 
@@ -38,26 +37,31 @@ class VastsumMethod(LearnedMethod):
     def __init__(self, config: Config, budget: float = DEFAULT_BUDGET) -> None:
         self.config, self.budget, self.recipe = config, budget, config.training
         self.link = Link(config.network.temperature, config.network.offset)
+        self.decoder = config.network.decoder
+
+    @property
+    def trained_by(self) -> dict[str, Any]:
+        """The settings of the network and of the losses count as well."""
+        settings = self.config.to_dict()
+        own = {f"{part}.{name}": value for part in ("network", "loss") for name, value in settings[part].items()}
+        del own["network.feature_width"]  # set from the data
+        return super().trained_by | own
 
     def build(self, feature_width: int) -> VastsumNetwork:
         return VastsumNetwork(self.config.with_settings({"network.feature_width": feature_width}, "data").network)
 
     def start(self, network: nn.Module, videos: Sequence[tuple[FloatArray, FloatArray, Kind]]) -> None:
-        """The paths beside the network are closed forms of what μ should be: the mean score, or the logit of how many
+        """The path beside the network is a closed form of what μ should be: the mean score, or the logit of how many
         took the frame."""
-        linear, kernel = cast(VastsumNetwork, network).linear, cast(VastsumNetwork, network).kernel
-        if linear is None and kernel is None:
-            return
         own = cast(VastsumNetwork, network)
+        if own.linear is None:
+            return
         wanted = [(features, self.wanted(annotations, kind)) for features, annotations, kind in videos]
-        if linear is not None:
-            seen = [(standing(own, features), mu[None]) for features, mu in wanted]
-            ridge = RidgeScorer.fit(seen, penalty=LINEAR_PENALTY)
-            linear.weight.copy_(torch.from_numpy(ridge.weights))
-            linear.bias.fill_(ridge.target_mean - float(ridge.feature_mean @ ridge.weights))
-        if kernel is not None:
-            visual = [(own.visual(torch.from_numpy(features)).numpy(), mu) for features, mu in wanted]
-            kernel.take(KernelRidge.fit(visual, self.config.network.kernel_landmarks))
+        scale = np.ones(own.config.feature_width)
+        scale[-N_CHANNELS:] = own.config.channel_weight if own.config.relative else 1.0
+        weight, bias = first_component(wanted, scale)
+        own.linear.weight.copy_(torch.from_numpy(weight))
+        own.linear.bias.fill_(bias)
 
     def wanted(self, annotations: FloatArray, kind: Kind) -> FloatArray:
         """What μ (T,) should be, from annotations (U, T)."""
@@ -137,12 +141,6 @@ class VastsumMethod(LearnedMethod):
         values = scores[:, None] + self.config.loss.stability_noise * noise_there
         solutions = solve(values.flatten(0, 1), lengths_there.flatten(0, 1), capacities_there).view(shape)
         return solutions[:, 0], solutions[:, 1:]
-
-
-def standing(network: VastsumNetwork, features: FloatArray) -> FloatArray:
-    """The network's x_t (T, D) of one video."""
-    alone = torch.as_tensor(features, dtype=torch.float32)[None]
-    return network.standing(alone, torch.ones(alone.shape[:2], dtype=torch.bool))[0].numpy()
 
 
 def _scored(batch: Batch) -> Tensor:

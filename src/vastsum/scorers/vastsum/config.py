@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vastsum.errors import ConfigError
-from vastsum.scorers.kernel_ridge import N_LANDMARKS, SMOOTHING
+from vastsum.types import Decoder
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class NetworkConfig:
 
     feature_width: int = 1024  # D
     relative: bool = False  # beyond the paper: the last of these are relative channels, the others are centred
-    visual_weight: float = 1.0  # of the others beside the channels
+    visual_weight: float = 1.0  # of the others beside the channels, in the network
     channel_dropout: float = 0.0
     width: int = 256  # d
     layers: int = 3  # L, segment transformer layers
@@ -29,21 +29,21 @@ class NetworkConfig:
     dropout: float = 0.5
     input_dropout: float = 0.8
     linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
-    linear_smoothing: float = 4.0  # of the linear path over time, in picks
-    kernel_share: float = 0.0  # beyond the paper: how much of it, then, is the kernel path's
-    kernel_landmarks: int = N_LANDMARKS  # training frames that the kernel path compares with
-    kernel_smoothing: float = SMOOTHING  # of the kernel path over time, in picks
+    linear_smoothing: float = 3.0  # of the linear path over time, in picks
+    channel_weight: float = 0.25  # of the channels beside the others, in the linear path
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
-    nonlocal_sharpness: float = 0.0  # beyond the paper: of the mean over like frames when a video is scored; 0: none
+    nonlocal_sharpness: float = 0.0  # beyond the paper: of its mean over like frames when a video is scored; 0: none
     nonlocal_reach: float = 120.0  # how far apart they may be, in picks
     nonlocal_smoothing: float = 1.0  # of that mean over time, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
     probability_scale: float = 1.0  # beyond the paper: times p when a video is scored; the knapsack sees no difference
+    sharpness: float = 0.0  # beyond the paper: the temperature before the knapsack, exp(sharpness · z); 0: none
+    length_power: float = 0.0  # beyond the paper: a segment's value is its mean times its length to this power
     gated_residual: bool = False  # ablation: + gated residual modules
     cnn_attention: bool = False  # ablation: + CSTA-style attention block
 
     def __post_init__(self) -> None:
-        sizes = ("feature_width", "width", "heads", "latent_width", "head_width", "kernel_landmarks")
+        sizes = ("feature_width", "width", "heads", "latent_width", "head_width")
         scales = ("temperature", "nonlocal_reach", "deviation_scale", "probability_scale")
         _require("network", self, positive=(*sizes, *scales))
         not_negative = (
@@ -55,11 +55,12 @@ class NetworkConfig:
             "channel_dropout",
             "linear_share",
             "linear_smoothing",
-            "kernel_share",
-            "kernel_smoothing",
+            "channel_weight",
             "smoothing",
             "nonlocal_sharpness",
             "nonlocal_smoothing",
+            "sharpness",
+            "length_power",
         )
         _require("network", self, not_negative=not_negative)
         if self.width % self.heads:
@@ -70,12 +71,15 @@ class NetworkConfig:
             raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
         if self.positions < 2:
             raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
-        for name in ("linear_share", "kernel_share"):
-            if getattr(self, name) > 1:
-                raise ConfigError(f"network.{name}", f"{getattr(self, name)} is more than all", "use 0 to 1")
+        if self.linear_share > 1:
+            raise ConfigError("network.linear_share", f"{self.linear_share} is more than all", "use 0 to 1")
         for name in ("dropout", "input_dropout", "channel_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")
+
+    @property
+    def decoder(self) -> Decoder:
+        return Decoder(self.sharpness, self.length_power)
 
 
 @dataclass(frozen=True)

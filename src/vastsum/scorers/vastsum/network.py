@@ -18,7 +18,7 @@ from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 from vastsum.scorers.vastsum.likelihood import Likelihood
-from vastsum.scorers.vastsum.paths import KernelPath, LinearPath, NonLocalMean, Smoothing
+from vastsum.scorers.vastsum.paths import LinearPath, NonLocalMean, Smoothing
 
 
 class VastsumNetwork(nn.Module):
@@ -39,9 +39,6 @@ class VastsumNetwork(nn.Module):
         self.gated_residual = GatedResidual(d, config.dropout) if config.gated_residual else None
         self.head = VariationalHead(d, config.latent_width, config.head_width, config.dropout)
         self.linear = LinearPath(config.feature_width, config.linear_smoothing) if config.linear_share else None
-        n_visual = config.feature_width - (N_CHANNELS if config.relative else 0)
-        kernel = (n_visual, config.kernel_landmarks, config.kernel_smoothing)
-        self.kernel = KernelPath(*kernel) if config.kernel_share else None
         self.smooth = Smoothing(config.smoothing) if config.smoothing else None
         alike = (config.nonlocal_sharpness, config.nonlocal_reach, config.nonlocal_smoothing)
         self.nonlocal_mean = NonLocalMean(*alike) if config.nonlocal_sharpness else None
@@ -66,36 +63,28 @@ class VastsumNetwork(nn.Module):
         """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
         if self.smooth is not None:
             mu = self.smooth(mu, mask)
-        if self.linear is not None:
-            mu = torch.lerp(mu, self.linear(self.standing(features, mask), mask), self.config.linear_share)
-        if self.kernel is not None:
-            mu = torch.lerp(mu, self.kernel(self.visual(features), mask), self.config.kernel_share)
         if self.nonlocal_mean is not None:
             mu = self.nonlocal_mean(mu, self.visual(features), mask)
+        if self.linear is not None:
+            mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
         return mu
 
     def visual(self, features: Tensor) -> Tensor:
-        """What is seen, without the relative channels: (B, T, D − C)."""
+        """What is seen, without relative channels: (B, T, D − C)."""
         return features[..., :-N_CHANNELS] if self.config.relative else features
 
-    def standing(self, features: Tensor, mask: Tensor) -> Tensor:
-        """x_t; beyond the paper, how it stands in its video: features about the video's mean, and the channels."""
+    def weighed(self, features: Tensor) -> Tensor:
+        """x_t (B, T, D), parts of it dropped in training; beyond the paper, channels have a weight of their own."""
+        visual: Tensor = self.input_dropout(self.visual(features))
         if not self.config.relative:
-            return features
-        visual, real = self.visual(features), mask.unsqueeze(-1)
-        mean = (visual * real).sum(dim=1, keepdim=True) / real.sum(dim=1, keepdim=True)
-        return torch.cat([self.config.visual_weight * (visual - mean) * real, features[..., -N_CHANNELS:]], dim=-1)
-
-    def drop(self, x: Tensor) -> Tensor:
-        if not self.config.relative:
-            dropped: Tensor = self.input_dropout(x)
-            return dropped
-        return torch.cat([self.input_dropout(x[..., :-N_CHANNELS]), self.channel_dropout(x[..., -N_CHANNELS:])], dim=-1)
+            return visual
+        channels = self.channel_dropout(features[..., -N_CHANNELS:])
+        return torch.cat([self.config.visual_weight * visual, channels], dim=-1)
 
     def trunk(self, features: Tensor, segment_ids: Tensor, mask: Tensor, n_segments: int | None = None) -> Tensor:
         """Everything before the head: refined frame tokens Ĥ (B, T, d)."""
         # h⁰_t = LN(W_in x_t + b_in) + φ_t
-        h = self.project_norm(self.project(self.drop(self.standing(features, mask))))  # (B, T, d)
+        h = self.project_norm(self.project(self.weighed(features)))  # (B, T, d)
         h = h + self.positions(mask)
         h = h * mask.unsqueeze(-1)
 

@@ -1,22 +1,24 @@
-"""What VASTSum has beyond the paper: paths from single frames beside the network, and means over frames of the video.
+"""What VASTSum has beyond the paper: a linear path beside the network, and means over like frames of the video.
 
-A ridge on single frames, linear or of a kernel, ranks TVSum's frames as well as the network does, and errs elsewhere.
-So they are averaged. Such a path is a closed form of the training videos: gradients never touch it, and the network
-learns as if it were alone. It joins when a video is scored.
+A linear model of how single frames stand in their video ranks footage of another kind better than the network does, and
+the network ranks footage of the same kind better. So they are averaged. The path is a closed form of the training
+videos: gradients never touch it, and the network learns as if it were alone. It joins when a video is scored.
 
-What people say of a shot they may say of the next one like it. So scores are then averaged, over time and over the
-frames of the video that look alike.
+What people say of a shot they may say of the next one like it. So the network's scores are averaged, over time and over
+the frames of the video that look alike.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.scorers.kernel_ridge import KernelRidge
+from vastsum.types import FloatArray
 
 
 class LinearPath(nn.Module):
@@ -37,46 +39,18 @@ class LinearPath(nn.Module):
         return smoothed
 
 
-class KernelPath(nn.Module):
-    """The weights of the landmarks that a frame is like, as `KernelRidge` has them, smoothed in time.
+def first_component(videos: Sequence[tuple[FloatArray, FloatArray]], scale: FloatArray) -> tuple[FloatArray, float]:
+    """Weights (D,) and bias from what single frames are, x (T, D), to what they should score, y (T,).
 
-    There is always the same number of landmarks, so that networks can be stacked; those not needed weigh nothing. They
-    are features of training frames: whoever passes such a network on passes them on too.
+    One component of partial least squares: each weight says how its input goes with the score within videos, and all
+    are scaled by least squares. Every video says as much as any other. No weight makes up for another, as in a ridge:
+    that fits the next video of the same kind better, and footage of another kind worse. Inputs count by `scale` (D,).
     """
-
-    landmarks: Tensor
-    landmark_videos: Tensor
-    weight: Tensor
-    bias: Tensor
-    sharpness: Tensor
-    video_sharpness: Tensor
-
-    def __init__(self, feature_width: int, n_landmarks: int, smoothing: float) -> None:
-        super().__init__()
-        for name in ("landmarks", "landmark_videos"):
-            self.register_buffer(name, torch.zeros(n_landmarks, feature_width))
-        self.register_buffer("weight", torch.zeros(n_landmarks))
-        for name in ("bias", "sharpness", "video_sharpness"):
-            self.register_buffer(name, torch.zeros(()))
-        self.smooth = Smoothing(smoothing)
-
-    def take(self, fitted: KernelRidge) -> None:
-        n_landmarks = len(fitted.weights)
-        self.weight.zero_()
-        self.landmarks[:n_landmarks] = torch.from_numpy(fitted.landmarks)
-        self.landmark_videos[:n_landmarks] = torch.from_numpy(fitted.landmark_videos)
-        self.weight[:n_landmarks] = torch.from_numpy(fitted.weights)
-        self.bias.fill_(fitted.target_mean)
-        self.sharpness.fill_(fitted.sharpness)
-        self.video_sharpness.fill_(fitted.video_sharpness)
-
-    def forward(self, features: Tensor, mask: Tensor) -> Tensor:
-        """features (B, T, D) → (B, T)"""
-        video = (features * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)  # (B, D)
-        apart = self.sharpness * _squared_distances(features, self.landmarks)  # (B, T, M)
-        apart = apart + self.video_sharpness * _squared_distances(video, self.landmark_videos).unsqueeze(1)
-        smoothed: Tensor = self.smooth(torch.exp(-apart) @ self.weight + self.bias, mask)
-        return smoothed
+    centred = [((x - x.mean(axis=0)).astype(np.float64), y - y.mean()) for x, y in videos]
+    weights = scale**2 * sum(x.T @ y / (len(y) * max(float(y.std()), 1e-6)) for x, y in centred)  # (D,)
+    fitted = np.concatenate([x @ weights for x, _ in centred])
+    weights *= float(fitted @ np.concatenate([y for _, y in centred])) / max(float(fitted @ fitted), 1e-12)
+    return weights, float(np.mean([y.mean() - x.mean(axis=0) @ weights for x, y in videos]))
 
 
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from vastsum.scorers.vastsum.likelihood import Likelihood
@@ -23,7 +25,7 @@ class VastsumScorer:
         ids = segments.ids
         prediction = predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
         self.network.train(was_training)
-        return prediction
+        return replace(prediction, decoder=self.network.config.decoder)
 
     def _window(self, features: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Scores of these picks, seen by themselves."""
