@@ -223,8 +223,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory, untraced: Callable[..., A
     sizes = {"feature_width": 12, "width": 16, "heads": 2, "layers": 2, "positions": 50, "conv_layers": 2}
     paths = {
         "linear_share": 0.2,
-        "kernel_share": 0.3,
-        "kernel_landmarks": 5,
         "smoothing": 1.0,
         "nonlocal_sharpness": 3.0,
     }

@@ -1,13 +1,11 @@
-"""Kernel ridge regression on landmarks, and the path of the network that is made of it."""
+"""Kernel ridge regression on landmarks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 
 from vastsum.scorers.kernel_ridge import PENALTY, KernelRidge, squared_distances
-from vastsum.scorers.vastsum.paths import KernelPath
 from vastsum.types import FloatArray
 
 Videos = list[tuple[FloatArray, FloatArray]]
@@ -43,17 +41,6 @@ def test_it_learns_what_no_line_tells_and_what_hangs_on_the_video(videos: Videos
     fitted = KernelRidge.fit(training, n_landmarks=100, penalty=0.1)
     for features, wanted in (odd, even):
         assert np.corrcoef(fitted.predict(features), wanted)[0, 1] > 0.7
-
-
-def test_the_path_predicts_as_the_regression_does_and_spare_landmarks_weigh_nothing(videos: Videos) -> None:
-    fitted = KernelRidge.fit(videos, n_landmarks=40)
-    paths = [KernelPath(4, n_landmarks, smoothing=0.0) for n_landmarks in (40, 64)]
-    for path in paths:
-        path.take(fitted)
-        for features, _ in videos[:2]:
-            x = torch.tensor(features, dtype=torch.float32)[None]
-            found = path(x, torch.ones(1, len(features), dtype=torch.bool))[0]
-            np.testing.assert_allclose(found, fitted.predict(features), atol=1e-3)
 
 
 def test_frames_that_are_all_the_same_are_no_trouble() -> None:

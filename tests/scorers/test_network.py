@@ -33,7 +33,6 @@ ADD_ONS = {
     "gated": {"gated_residual": True},
     "cnn": {"cnn_attention": True},
     "linear path": {"linear_share": 0.5, "smoothing": 2.0},
-    "kernel path": {"kernel_share": 0.5, "kernel_landmarks": 7, "smoothing": 2.0},
     "non-local mean": {"nonlocal_sharpness": 3.0, "nonlocal_reach": 5.0},
 }
 
@@ -43,11 +42,6 @@ def network(**changes: object) -> VastsumNetwork:
     net = VastsumNetwork(NetworkConfig(**{**vars(SMALL), **changes})).double().eval()
     if net.linear is not None:
         net.linear.weight.normal_()
-    if net.kernel is not None:
-        for buffer in (net.kernel.landmarks, net.kernel.landmark_videos, net.kernel.weight):
-            buffer.normal_()
-        net.kernel.sharpness.fill_(0.1)
-        net.kernel.video_sharpness.fill_(0.1)
     return net
 
 
@@ -210,14 +204,14 @@ def test_binary_uncertainty_comes_from_the_posterior_alone() -> None:
     assert (smaller < std).all()
 
 
-def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_a_smoothed_ridge() -> None:
-    net = network(linear_share=0.25, smoothing=2.0)
+def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_the_smoothed_linear_path() -> None:
+    net = network(linear_share=0.25, smoothing=2.0, linear_smoothing=3.0)
     features, ids, mask = video(40, [t // 5 for t in range(40)])
     assert net.linear is not None
     raw = net.head(net.trunk(features, ids, mask)).mu[0].detach().numpy()
     linear = (features @ net.linear.weight + net.linear.bias)[0].numpy()
     inside = slice(16, -16)  # away from the ends, where there is nothing beyond to smooth with
-    expected = 0.75 * ndimage.gaussian_filter1d(raw, 2.0) + 0.25 * ndimage.gaussian_filter1d(linear, 4.0)
+    expected = 0.75 * ndimage.gaussian_filter1d(raw, 2.0) + 0.25 * ndimage.gaussian_filter1d(linear, 3.0)
     np.testing.assert_allclose(net(features, ids, mask).mu[0].detach().numpy()[inside], expected[inside], atol=1e-6)
     assert "linear.weight" not in dict(net.named_parameters())  # gradients never touch it
 

@@ -26,19 +26,14 @@ from vastsum.types import Segments
 @pytest.fixture(scope="module")
 def network() -> VastsumNetwork:
     torch.manual_seed(0)
-    beyond = {"linear_share": 0.2, "kernel_share": 0.3, "kernel_landmarks": 5, "nonlocal_sharpness": 3.0}
+    beyond = {"linear_share": 0.2, "nonlocal_sharpness": 3.0}
     network = VastsumNetwork(
         NetworkConfig(
             feature_width=12, width=16, heads=2, layers=1, positions=50, offset=0.5, temperature=0.2, **beyond
         )
     ).eval()
     assert network.linear is not None
-    assert network.kernel is not None
-    for buffer in (network.linear.weight, network.kernel.landmarks, network.kernel.landmark_videos):
-        buffer.normal_()
-    network.kernel.weight.normal_()
-    network.kernel.sharpness.fill_(0.1)
-    network.kernel.video_sharpness.fill_(0.1)
+    network.linear.weight.normal_()
     return network
 
 

@@ -15,7 +15,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from vastsum.types import FloatArray
 
@@ -26,6 +25,7 @@ GAP_S = 5.0  # picks nearer than this show the same moment
 N_MATCHES = 5
 MAX_REFERENCES = 2048
 BLOCK = 2048  # picks compared at a time
+SMALL_BLOCK = 128  # picks smoothed at a time
 WEIGHT = 0.2  # of a channel beside a feature vector of length one
 
 
@@ -94,7 +94,25 @@ class _Video:
 
     def smoothed(self, x: FloatArray, seconds: float) -> FloatArray:
         """A Gaussian over time."""
-        return np.asarray(ndimage.gaussian_filter1d(x, self.picks_in(seconds), axis=0, mode="nearest"))
+        return np.concatenate([weights @ x[near] for weights, near in self._gaussians(seconds)])
+
+    def contrast(self, seconds: float) -> FloatArray:
+        """‖G_s Z − G_3s Z‖: how a moment differs from what surrounds it."""
+        found = []
+        for (wide, near), (narrow, inner) in zip(self._gaussians(3 * seconds), self._gaussians(seconds), strict=True):
+            wide[:, inner.start - near.start : inner.stop - near.start] -= narrow
+            found.append(np.linalg.norm(wide.astype(np.float32) @ self.z[near], axis=1))
+        return np.concatenate(found)
+
+    def _gaussians(self, seconds: float) -> Iterator[tuple[FloatArray, slice]]:
+        """Block by block, how much each pick nearby (within four deviations) counts (b, n), and which these are."""
+        reach = 4 * seconds
+        for start in range(0, self.n_picks, SMALL_BLOCK):
+            here = self.times_s[start : start + SMALL_BLOCK]
+            first, after = np.searchsorted(self.times_s, [here[0] - reach, here[-1] + reach + 1e-9])
+            near = slice(int(first), int(after))
+            weights = np.exp(-0.5 * ((here[:, None] - self.times_s[near]) / seconds) ** 2)
+            yield weights / weights.sum(axis=1, keepdims=True), near
 
 
 def change(video: _Video) -> FloatArray:
@@ -128,30 +146,19 @@ def off_centre(video: _Video) -> FloatArray:
     return (place(video) - 0.5) ** 2
 
 
-def _contrast(video: _Video, seconds: float) -> FloatArray:
-    halo = int(np.ceil(12 * video.picks_in(seconds))) + 1  # 4 deviations of the wider Gaussian
-    found = []
-    for b in video.blocks():
-        start = max(b.start - halo, 0)
-        z = video.z[start : b.stop + halo]
-        difference = video.smoothed(z, seconds) - video.smoothed(z, 3 * seconds)
-        found.append(np.linalg.norm(difference[b.start - start : b.stop - start], axis=1))
-    return np.concatenate(found)
-
-
 def contrast_half_s(video: _Video) -> FloatArray:
-    """How a moment differs from the few seconds around it, ‖G_s Z − G_3s Z‖: a flash, a gesture."""
-    return _contrast(video, 0.5)
+    """How a moment differs from the few seconds around it: a flash, a gesture."""
+    return video.contrast(0.5)
 
 
 def contrast_1_5s(video: _Video) -> FloatArray:
     """The same for an action of a few seconds."""
-    return _contrast(video, 1.5)
+    return video.contrast(1.5)
 
 
 def contrast_4s(video: _Video) -> FloatArray:
     """The same for a scene."""
-    return _contrast(video, 4.0)
+    return video.contrast(4.0)
 
 
 def recurrence(video: _Video) -> FloatArray:

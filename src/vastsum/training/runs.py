@@ -156,7 +156,6 @@ def train_run(
     run: Run, dataset: Dataset, judge: Judge, report: Report, *, workers: int = 1, device: str = "cpu"
 ) -> None:
     """Train whatever jobs are not finished, `workers` at a time, each in a process of its own."""
-    dataset = dataset.seen(relative=run.config.network.relative)
     waiting = [job for job in run.jobs if not run.is_finished(job)]
     for job in set(run.jobs) - set(waiting):
         _tidy(run.folder / job.name)
@@ -179,10 +178,10 @@ def _work(job: Job) -> None:
 
 
 def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report, device: str = "cpu") -> None:
-    """Train one split and seed, from its last saved state where there is one. The dataset is what the network sees."""
+    """Train one split and seed, from its last saved state where there is one."""
     torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from jobs
     folder = run.folder / job.name
-    parts = run.parts(job)
+    parts, dataset = run.parts(job), dataset.seen(relative=run.config.network.relative)
     watched = [dataset.videos[name] for name in parts.watched]
     member = Member(tuple(dataset.videos[name] for name in parts.train), job.seed)
     trainer = Trainer(VastsumMethod(run.config), [member], device)
