@@ -282,7 +282,7 @@ class Trainer:
         ranked = [sorted(own, key=lambda row: -row.n_picks) for own in rows]
         most = max(map(len, ranked))
         for own in ranked:
-            own += [replace(own[-1], share=0.0)] * (most - len(own))
+            own += [replace(row, share=0.0) for row in own[-1:]] * (most - len(own))
         start = 0
         while start < most:
             at_once = self.recipe.videos_at_once
