@@ -25,6 +25,7 @@ GAP_S = 5.0  # picks nearer than this show the same moment
 N_MATCHES = 5
 MAX_REFERENCES = 2048
 BLOCK = 2048  # picks compared at a time
+ROUNDING = 4e-6  # two unit vectors whose squared distance is less are the same picture
 SMALL_BLOCK = 128  # picks smoothed at a time
 WEIGHT = 0.2  # of a channel beside a feature vector of length one
 
@@ -177,11 +178,16 @@ def distance_to_mean(video: _Video) -> FloatArray:
 
 
 def _density(video: _Video, sharpness: float) -> FloatArray:
+    """Log of the mean over all picks, itself among them, of how near they are; references stand for all others."""
     scale = sharpness / video.mean_squared_distance
+    is_reference = np.isin(np.arange(video.n_picks), video.references)
     found = []
     for b in video.blocks():
         apart = 2.0 - 2.0 * (video.z[b] @ video.z[video.references].T)  # (b, R)
-        found.append(np.log(np.exp(-scale * np.maximum(apart, 0.0)).mean(axis=1) + 1e-12))
+        apart[apart < ROUNDING] = 0.0
+        near = np.exp(-scale * apart).sum(axis=1, dtype=np.float64) - is_reference[b]
+        others = (video.n_picks - 1) / np.maximum(len(video.references) - is_reference[b], 1)
+        found.append(np.log((1.0 + near * others) / video.n_picks))
     return np.concatenate(found)
 
 
@@ -224,23 +230,39 @@ def relative_channels(features: FloatArray, times_s: FloatArray) -> Float32:
 
     A channel in which all picks are alike is zero.
     """
-    video = _Video(unit_length(features), np.asarray(times_s, np.float64))
-    return np.stack([_standardised(channel(video)) for channel in CHANNELS], axis=1)
+    return _channels(_Video(unit_length(features), np.asarray(times_s, np.float64)))
 
 
 def with_channels(features: FloatArray, times_s: FloatArray) -> Float32:
-    """Unit features about their mean over the video, and the weighted channels beside them: (T, D + C)."""
-    unit = unit_length(features)
-    unit -= unit.mean(axis=0, dtype=np.float64).astype(np.float32)
-    return np.concatenate([unit, np.float32(WEIGHT) * relative_channels(features, times_s)], axis=1)
+    """Unit features about their mean over the video, and the weighted channels beside them: (T, D + C).
+
+    Worked out in place: the features of ten hours are hundreds of megabytes.
+    """
+    n_picks, width = features.shape
+    found = np.empty((n_picks, width + N_CHANNELS), np.float32)
+    unit, channels = found[:, :width], found[:, width:]
+    unit[:] = features
+    _to_unit_length(unit)
+    video = _Video(unit, np.asarray(times_s, np.float64))
+    channels[:] = np.float32(WEIGHT) * _channels(video)
+    unit -= video.mean
+    return found
 
 
 def unit_length(vectors: FloatArray) -> Float32:
     """Each row to length one; a row of zeros (to rounding) is zero."""
     rows = np.array(vectors, np.float32)
+    _to_unit_length(rows)
+    return rows
+
+
+def _to_unit_length(rows: Float32) -> None:
     lengths = np.sqrt(np.einsum("td,td->t", rows, rows))[:, None]
     rows *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 1e-5)
-    return rows
+
+
+def _channels(video: _Video) -> Float32:
+    return np.stack([_standardised(channel(video)) for channel in CHANNELS], axis=1)
 
 
 def _standardised(channel: FloatArray) -> Float32:
