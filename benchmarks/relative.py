@@ -3,8 +3,8 @@
     python benchmarks/relative.py            # half an hour, two hours and ten hours at two picks a second
     python benchmarks/relative.py --profile  # what each channel takes of two hours
 
-Vectors are synthetic (1280-D): scenes of 6 s on average, with noise. Two threads. Each size runs in a process of its own,
-so that its peak memory is its own; what the input takes is not counted.
+Vectors are synthetic (1280-D): scenes of 6 s on average, with noise. Two threads. Each size runs in a process of its
+own, so that its peak memory is its own; what the input takes is not counted.
 """
 
 from __future__ import annotations

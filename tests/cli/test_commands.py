@@ -88,7 +88,7 @@ def test_evaluate_refuses_what_does_not_fit(
     assert_clear_error(vastsum("evaluate", trained, synthetic_files["summe"]), "was trained on tvsum.h5")
     write_good(tmp_path / "narrow.h5")
     checkpoint = trained / "split0.seed0" / "last.safetensors"
-    assert_clear_error(run_here("evaluate", checkpoint, tmp_path / "narrow.h5"), "width 24", "backbone")
+    assert_clear_error(run_here("evaluate", checkpoint, tmp_path / "narrow.h5"), "features of width", "backbone")
     assert_clear_error(run_here("evaluate", tmp_path, synthetic_files["tvsum"]), "run.json")
     (trained / "split1.seed0" / "result.json").rename(tmp_path / "result.json")
     assert_clear_error(run_here("evaluate", trained, synthetic_files["tvsum"]), "not finished", "--resume")

@@ -155,7 +155,9 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
         "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences", "tvsum.uncertainty",
         "tvsum.choosing",
     ]  # fmt: skip
-    assert tables[4].columns == ("method", "protocol", "over lengths", "over ridge", "over VASTSum")
+    assert tables[4].columns == (
+        "method", "protocol", "over lengths", "over ridge", "over channels", "over VASTSum (paper)", "over VASTSum",
+    )  # fmt: skip
     for table in tables:
         with (plan.folder / "tables" / f"{table.name}.csv").open() as file:
             assert [tuple(row) for row in csv.reader(file)] == [table.columns, *table.rows]

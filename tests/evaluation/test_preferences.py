@@ -24,7 +24,7 @@ def preferences(script: Callable[[str], ModuleType]) -> ModuleType:
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory, tvsum: Dataset) -> Path:
     folder = tmp_path_factory.mktemp("preferences") / "bench"
-    plan = Plan(folder, (Benchmark(tvsum, load_splits(tvsum)),), ("length", "ridge"), ("last",), 1, None)
+    plan = Plan(folder, (Benchmark(tvsum, load_splits(tvsum)),), ("channels", "ridge"), ("last",), 1, None)
     open_plan(plan, resume=False)
     work(plan, lambda *_: None, workers=1, device="cpu")
     return folder
@@ -43,13 +43,13 @@ def test_a_table_of_a_bench(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["preferences.py", str(bench), str(tvsum.path), "--methods", "ridge", "length"])
+    monkeypatch.setattr(sys, "argv", ["preferences.py", str(bench), str(tvsum.path), "--methods", "ridge", "channels"])
     preferences.main()
     cells = [[cell.strip() for cell in line.split("|")] for line in capsys.readouterr().out.splitlines()]
     rows = {cell[1]: cell[2:-1] for cell in cells if len(cell) > 2}
     assert rows["τ with"] == ["people", "change", "oddness", "time"]
     assert float(rows["Ridge"][0].split()[0]) > 0.2
-    assert rows["Length only"] == ["+0.000 [+0.000, +0.000]"] * 4
+    assert len(rows["Ridge on the channels alone"]) == 4
     assert len(rows["People"]) == 4
     assert not rows["People"][0]
 

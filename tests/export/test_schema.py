@@ -24,12 +24,13 @@ Change = Callable[[dict[str, Any]], object]
 def test_the_keys_are_those_of_version_1(summary: Summary, tmp_path: Path) -> None:
     content = json.loads(summary.save(tmp_path / "a.summary.json").read_text())
     assert list(content) == [
-        "version", "video", "model", "budget", "picks", "importance", "uncertainty", "segments", "summary",
+        "version", "video", "model", "budget", "decoder", "picks", "importance", "uncertainty", "segments", "summary",
     ]  # fmt: skip
     assert content["version"] == 1
     assert list(content["video"]) == ["path", "duration_s", "fps", "n_frames", "width", "height"]
     assert list(content["model"]) == ["scorer", "backbone"]
     assert list(content["budget"]) == ["fraction", "seconds"]
+    assert list(content["decoder"]) == ["sharpness", "length_power"]
     assert list(content["segments"][0]) == [
         "start_frame", "end_frame", "start_s", "end_s", "importance", "uncertainty", "stability", "selected",
     ]  # fmt: skip

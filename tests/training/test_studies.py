@@ -24,33 +24,6 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-def test_every_setting_beyond_the_paper_is_written_down(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    small = ["network.width=16", "network.layers=1", "training.epochs=1", "loss.rank_pairs=16"]
-    output = tmp_path / "beyond.json"
-    done = run("search_beyond.py", synthetic_files["tvsum"], "-o", output, *(f"--set={setting}" for setting in small))
-    assert done.returncode == 0, done.stderr
-    study = json.loads(output.read_text())
-    assert len(study["tried"]) == 5 + 2 * 4 * 5  # without a path, and with either
-    assert len(study["kernels"]) == 10
-    assert study["best"]["tau"] == max(trial["tau"] for trial in study["tried"])
-    scaled = [trial["coverage_90"] for trial in study["covered"]]
-    assert scaled == sorted(scaled), "wider intervals hold more"
-    assert abs(study["nearest"]["coverage_90"] - 0.9) == min(abs(c["coverage_90"] - 0.9) for c in study["covered"])
-
-
-def test_the_later_one_may_choose_the_later_one_does(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    small = ["network.width=16", "network.layers=1", "training.epochs=3", "loss.rank_pairs=16"]
-    output = tmp_path / "epochs.json"
-    settings = [f"--set={setting}" for setting in small]
-    done = run("first_epoch.py", synthetic_files["tvsum"], "-o", output, "--seeds", 1, *settings)
-    assert done.returncode == 0, done.stderr
-    study = json.loads(output.read_text())
-    epochs = [trial["epoch"] for trial in study["tried"]]
-    assert epochs == sorted(epochs)
-    assert epochs[-1] == 3, "nothing is left to choose from"
-    assert len(study["after_every_epoch"]) == 3
-
-
 def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
     path = tmp_path / "splits.json"
     assert run("random_splits.py", synthetic_files["summe"], "-o", path).returncode == 0
@@ -81,28 +54,6 @@ def test_files_of_other_picks_are_refused(tmp_path: Path, synthetic_files: dict[
     assert refused.returncode != 0
     assert "sampled at other frames" in refused.stderr
     assert not both.exists()
-
-
-def test_firmness_is_told_against_no_stability_loss(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    small = [
-        "network.width=16",
-        "network.layers=1",
-        "training.epochs=2",
-        "loss.rank_pairs=16",
-        "loss.stability_warmup=0",
-    ]
-    output = tmp_path / "firmness.json"
-    scales = ["--noise", "0.02", "0.002", "--strength", "0.002"]
-    settings = [f"--set={setting}" for setting in small]
-    done = run("firmness.py", synthetic_files["summe"], "-o", output, *scales, *settings)
-    assert done.returncode == 0, done.stderr
-    without, *others = json.loads(output.read_text())["tried"]
-    assert without["settings"] == {"loss.stability_weight": 0.0}
-    assert without["jaccard_over_none"] == {"mean": 0, "low": 0, "high": 0}
-    assert [trial["settings"]["loss.stability_weight"] for trial in others] == pytest.approx([0.1, 1.0])
-    for trial in others:
-        assert trial["jaccard_over_none"]["mean"] == pytest.approx(trial["jaccard"] - without["jaccard"], abs=2e-4)
-    assert len({trial["spread"] for trial in (without, *others)}) > 1, "the loss does something"
 
 
 def test_a_study_of_every_step_goes_on_where_it_stopped(

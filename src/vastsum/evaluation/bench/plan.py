@@ -19,7 +19,7 @@ from typing import Any, Literal
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo, Dataset, Split
 from vastsum.data.splits import Splits
-from vastsum.errors import ConfigError, OutputError
+from vastsum.errors import ConfigError, DataError, OutputError
 from vastsum.files import write_json
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.methods import Entry, entry_of
@@ -210,10 +210,13 @@ class Plan:
 
     def result(self, task: Task) -> dict[str, Any] | None:
         """What was written for a task; None where it is still to be done, or was trained on other files."""
+        path = task.path(self.folder)
         try:
-            content: dict[str, Any] = json.loads(task.path(self.folder).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
             return None
+        except OSError as error:
+            raise DataError(path, f"cannot be read ({error.strerror or error})", "check its permissions") from error
         return content if content.get("trained_on", {}) == self.trained_on(task) else None
 
     def is_done(self, task: Task) -> bool:
