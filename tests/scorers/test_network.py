@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.head import LOG_VARIANCE_RANGE
 from vastsum.scorers.vastsum.network import LearnedPositions, SegmentLayer, VastsumNetwork, pool_segments
-from vastsum.scorers.vastsum.paths import NonLocalMean, Smoothing
+from vastsum.scorers.vastsum.paths import Example, NonLocalMean, Smoothing, fit_linear_path
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.types import Segments
 
@@ -207,13 +207,50 @@ def test_binary_uncertainty_comes_from_the_posterior_alone() -> None:
 def test_beyond_the_paper_the_score_is_a_mean_of_the_smoothed_network_and_the_smoothed_linear_path() -> None:
     net = network(linear_share=0.25, smoothing=2.0, linear_smoothing=3.0)
     features, ids, mask = video(40, [t // 5 for t in range(40)])
+    features *= 0.28  # neither still nor so varied that the weights depend on it no more
     assert net.linear is not None
     raw = net.head(net.trunk(features, ids, mask)).mu[0].detach().numpy()
-    linear = (features @ net.linear.weight + net.linear.bias)[0].numpy()
+    x, (always, varied) = features[0].numpy(), net.linear.weight.numpy()
+    kappa = (x.var(axis=0).sum() - 0.5) / 0.15
+    assert 0 < abs(kappa) < 2
+    linear = x @ (always + kappa * varied) + float(net.linear.bias)
     inside = slice(16, -16)  # away from the ends, where there is nothing beyond to smooth with
     expected = 0.75 * ndimage.gaussian_filter1d(raw, 2.0) + 0.25 * ndimage.gaussian_filter1d(linear, 3.0)
     np.testing.assert_allclose(net(features, ids, mask).mu[0].detach().numpy()[inside], expected[inside], atol=1e-6)
     assert "linear.weight" not in dict(net.named_parameters())  # gradients never touch it
+
+
+def test_the_linear_path_is_a_ridge_within_videos_that_all_count_the_same() -> None:
+    rng = np.random.default_rng(0)
+    scale, penalty = np.array([1.0, 1.0, 0.5]), 0.1
+    videos = [Example(rng.normal(size=(n, 3)), kappa, rng.normal(size=n)) for n, kappa in ((20, -1.0), (300, 0.5))]
+    weights, bias = fit_linear_path(videos, scale, penalty)
+    # The same as least squares on rows: one a frame, each video's together of weight 1, and one a penalised weight.
+    rows, wanted = [np.sqrt(2 * penalty) * np.eye(6)], [np.zeros(6)]
+    for x, kappa, y in videos:
+        centred, size = (x - x.mean(axis=0)) * scale, np.sqrt(len(y))
+        rows.append(np.hstack([centred, kappa * centred]) / size)
+        wanted.append((y - y.mean()) / y.std() / size)
+    solution = np.linalg.lstsq(np.vstack(rows), np.concatenate(wanted), rcond=None)[0].reshape(2, 3) * scale
+    np.testing.assert_allclose(weights / weights[0, 0], solution / solution[0, 0], rtol=1e-6)
+    fitted = [(x @ (weights[0] + kappa * weights[1]), y) for x, kappa, y in videos]
+    slope = np.polyfit(
+        *(np.concatenate(part) for part in zip(*((f - f.mean(), y - y.mean()) for f, y in fitted), strict=True)), 1
+    )[0]
+    assert slope == pytest.approx(1.0)
+    assert np.mean([y.mean() - f.mean() - bias for f, y in fitted]) == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("turned", ["all alike", "all different"])
+def test_like_frames_share_their_scores_in_edited_videos_alone(turned: str) -> None:
+    """Raw footage keeps the scores of moments; edited videos have one a kind of picture."""
+    net = network(nonlocal_sharpness=3.0, nonlocal_reach=1e6, nonlocal_smoothing=0.0)
+    features, ids, mask = video(12, [t // 4 for t in range(12)])
+    features = F.normalize(features, dim=-1) if turned == "all different" else 0.1 * features
+    plain = network()(features, ids, mask).mu
+    shared = net.nonlocal_mean(plain, features, mask)  # type: ignore[misc]
+    expected = shared if turned == "all different" else plain
+    assert torch.allclose(net(features, ids, mask).mu, expected, atol=1e-4)
 
 
 def test_a_score_becomes_the_mean_of_those_of_like_frames_nearby() -> None:

@@ -14,6 +14,7 @@ import torch
 
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
+from vastsum.features.relative import N_CHANNELS, with_channels
 from vastsum.scorers import windows
 from vastsum.scorers.onnx_scorer import OnnxScorer, load_scorer
 from vastsum.scorers.vastsum import NetworkConfig
@@ -108,6 +109,33 @@ def test_the_embedded_scorer_is_there_and_fits_the_default_backbone() -> None:
     assert np.isfinite(prediction.mean).all()
     assert (prediction.std > 0).all()
     assert {"trained_on", "command", "cross_validation"} <= set(scorer.card)
+
+
+def test_relative_channels_are_computed_where_the_model_was_given_them(
+    tmp_path: Path, untraced: Callable[..., Any]
+) -> None:
+    torch.manual_seed(0)
+    sizes = {"feature_width": 12 + N_CHANNELS, "width": 16, "heads": 2, "layers": 1, "positions": 50}
+    network = VastsumNetwork(NetworkConfig(**sizes, relative=True, linear_share=0.5, nonlocal_sharpness=3.0)).eval()
+    assert network.linear is not None
+    network.linear.weight.normal_()
+    with patch.object(torch.onnx, "export", untraced(torch.onnx.export)):
+        export_onnx(network, "gaussian", tmp_path / "relative.onnx", {})
+    scorer = load_scorer(tmp_path / "relative.onnx")
+    assert scorer.feature_width == 12
+    for n_picks, n_segments in ((1, 1), (2, 1), (300, 40)):
+        features, segments = video(n_picks, n_segments)
+        trained = VastsumScorer(network, "gaussian").predict(with_channels(features, segments.times_s), segments)
+        assert scorer.predict(features, segments).mean == pytest.approx(trained.mean, abs=1e-4)
+
+
+def test_a_model_of_other_channels_is_refused(
+    network: VastsumNetwork, tmp_path: Path, untraced: Callable[..., Any]
+) -> None:
+    with patch.object(torch.onnx, "export", untraced(torch.onnx.export)):
+        export_onnx(network, "gaussian", tmp_path / "old.onnx", {"channels": ["loudness"]})
+    with pytest.raises(CheckpointError, match=r"old\.onnx: was made for other relative channels .* export it again"):
+        load_scorer(tmp_path / "old.onnx")
 
 
 def test_wrong_models_and_features_are_named(files: dict[str, Path], tmp_path: Path) -> None:

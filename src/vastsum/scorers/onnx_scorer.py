@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
 from vastsum.features.onnx_model import open_session, read_model
+from vastsum.features.relative import NAMES, with_channels
 from vastsum.scorers.windows import predict_in_windows
 from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
@@ -20,7 +21,10 @@ EMBEDDED = {DEFAULT_SCORER: "vastsum.onnx"}
 
 
 class OnnxScorer:
-    """Inputs `features` (1, T, D), `segment_ids` (1, T) and `segments` (1, M); outputs `mean` and `std` (1, T)."""
+    """Inputs `features` (1, T, D), `segment_ids` (1, T) and `segments` (1, M); outputs `mean` and `std` (1, T).
+
+    Where its card names relative channels, they are computed here from a backbone's features and put beside them.
+    """
 
     def __init__(
         self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
@@ -33,8 +37,12 @@ class OnnxScorer:
         *_, width = inputs["features"].shape
         if len(inputs["features"].shape) != 3 or not isinstance(width, int):
             raise self._not_a_scorer()
-        self.feature_width = width
         self.card: dict[str, Any] = self._read_card()
+        channels = self.card.get("channels", [])
+        if channels not in ([], list(NAMES)):
+            raise CheckpointError(where, "was made for other relative channels than this version's", "export it again")
+        self.relative = bool(channels)
+        self.feature_width = width - len(channels)
 
     def _read_card(self) -> dict[str, Any]:
         try:
@@ -53,6 +61,8 @@ class OnnxScorer:
         if features.shape[1] != self.feature_width:
             problem = f"takes features of width {self.feature_width}, these have {features.shape[1]}"
             raise CheckpointError(self.where, problem, "use the backbone it was trained with")
+        if self.relative:
+            features = with_channels(features, segments.times_s)
         ids = segments.ids
         return predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
 

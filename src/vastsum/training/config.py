@@ -62,8 +62,9 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 # What VASTSum has beyond it: found on validation videos (studies/).
 _BEYOND_BOTH = {
     "network.relative": True,
-    "network.linear_share": 0.5,
+    "network.linear_share": 0.7,
     "network.smoothing": 2.0,
+    "network.nonlocal_sharpness": 3.0,
     "network.sharpness": 1.0,
     "network.length_power": 0.5,
 }
@@ -72,7 +73,6 @@ BEYOND: dict[Kind, dict[str, Any]] = {
     | {
         "network.input_dropout": 0.9,
         "network.channel_dropout": 0.5,
-        "network.nonlocal_sharpness": 3.0,
         "network.deviation_scale": 0.95,
         "training.chosen_after": 0.5,
     },
@@ -84,6 +84,7 @@ BEYOND: dict[Kind, dict[str, Any]] = {
         "network.dropout": 0.65,
         "network.input_dropout": 0.45,
         "network.visual_weight": 0.25,
+        "network.channel_weight": 0.5,
         "network.probability_scale": 1.8,
         "loss.rank_weight": 0.13,
         "loss.rank_margin": 0.07,

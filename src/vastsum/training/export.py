@@ -12,6 +12,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from vastsum.features.relative import NAMES
 from vastsum.files import atomic_path
 from vastsum.scorers.vastsum.likelihood import Likelihood
 from vastsum.scorers.vastsum.network import VastsumNetwork
@@ -30,7 +31,8 @@ class _Deployed(nn.Module):
 
 
 def export_onnx(network: VastsumNetwork, likelihood: Likelihood, destination: Path, card: Mapping[str, Any]) -> None:
-    """Write the network with its head read at fixed points of the posterior; `card` goes into the file's metadata."""
+    """Write the network with its head read at fixed points of the posterior; `card` goes into the file's metadata, with
+    the names of the relative channels that the network is given."""
     n_picks, n_segments = 40, 7
     ids = torch.arange(n_picks)[None] * n_segments // n_picks
     example = (torch.zeros(1, n_picks, network.config.feature_width), ids, torch.zeros(1, n_segments, dtype=torch.long))
@@ -53,7 +55,8 @@ def export_onnx(network: VastsumNetwork, likelihood: Likelihood, destination: Pa
     model = program.model_proto
     _forget_its_making(model.graph)
     entry = model.metadata_props.add()
-    entry.key, entry.value = "vastsum", json.dumps(dict(card), sort_keys=True)
+    channels = {"channels": list(NAMES)} if network.config.relative else {}
+    entry.key, entry.value = "vastsum", json.dumps(dict(card) | channels, sort_keys=True)
     onnx.checker.check_model(model)
     with atomic_path(destination) as temporary:
         temporary.write_bytes(model.SerializeToString())

@@ -21,7 +21,7 @@ from vastsum.scorers.vastsum import losses
 from vastsum.scorers.vastsum.head import HeadOutput, Link
 from vastsum.scorers.vastsum.likelihood import likelihood_of
 from vastsum.scorers.vastsum.network import VastsumNetwork, pool_segments
-from vastsum.scorers.vastsum.paths import first_component
+from vastsum.scorers.vastsum.paths import Example, fit_linear_path
 from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.selection.decode import DEFAULT_BUDGET
 from vastsum.training.config import Config
@@ -56,10 +56,13 @@ class VastsumMethod(LearnedMethod):
         own = cast(VastsumNetwork, network)
         if own.linear is None:
             return
-        wanted = [(features, self.wanted(annotations, kind)) for features, annotations, kind in videos]
+        examples = [
+            Example(features, own.kappa(features), self.wanted(annotations, kind))
+            for features, annotations, kind in videos
+        ]
         scale = np.ones(own.config.feature_width)
         scale[-N_CHANNELS:] = own.config.channel_weight if own.config.relative else 1.0
-        weight, bias = first_component(wanted, scale)
+        weight, bias = fit_linear_path(examples, scale, own.config.linear_penalty)
         own.linear.weight.copy_(torch.from_numpy(weight))
         own.linear.bias.fill_(bias)
 

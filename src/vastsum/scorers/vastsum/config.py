@@ -30,9 +30,10 @@ class NetworkConfig:
     input_dropout: float = 0.8
     linear_share: float = 0.0  # beyond the paper: how much of μ is the linear path's when a video is scored
     linear_smoothing: float = 3.0  # of the linear path over time, in picks
-    channel_weight: float = 0.25  # of the channels beside the others, in the linear path
+    linear_penalty: float = 0.01  # λ of the linear path's ridge, a video
+    channel_weight: float = 0.33  # of the channels beside the others, in the linear path
     smoothing: float = 0.0  # beyond the paper: of the network's μ over time when a video is scored, in picks
-    nonlocal_sharpness: float = 0.0  # beyond the paper: of its mean over like frames when a video is scored; 0: none
+    nonlocal_sharpness: float = 0.0  # beyond the paper: of the mean over like frames when a video is scored; 0: none
     nonlocal_reach: float = 120.0  # how far apart they may be, in picks
     nonlocal_smoothing: float = 1.0  # of that mean over time, in picks
     deviation_scale: float = 1.0  # beyond the paper: times the standard deviation when a video is scored
@@ -44,7 +45,7 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         sizes = ("feature_width", "width", "heads", "latent_width", "head_width")
-        scales = ("temperature", "nonlocal_reach", "deviation_scale", "probability_scale")
+        scales = ("temperature", "linear_penalty", "nonlocal_reach", "deviation_scale", "probability_scale")
         _require("network", self, positive=(*sizes, *scales))
         not_negative = (
             "layers",

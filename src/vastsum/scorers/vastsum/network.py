@@ -18,7 +18,8 @@ from vastsum.scorers.vastsum.ablations import CnnAttention, GatedResidual
 from vastsum.scorers.vastsum.config import NetworkConfig
 from vastsum.scorers.vastsum.head import HeadOutput, Link, VariationalHead
 from vastsum.scorers.vastsum.likelihood import Likelihood
-from vastsum.scorers.vastsum.paths import LinearPath, NonLocalMean, Smoothing
+from vastsum.scorers.vastsum.paths import EDITED, SHARPNESS, LinearPath, NonLocalMean, Smoothing, steps, variety
+from vastsum.types import FloatArray
 
 
 class VastsumNetwork(nn.Module):
@@ -61,13 +62,20 @@ class VastsumNetwork(nn.Module):
 
     def scored(self, mu: Tensor, features: Tensor, mask: Tensor) -> Tensor:
         """The network's μ (B, T) as it counts when a video is scored; in the paper, as it is."""
+        visual = self.visual(features)
+        varied = variety(visual, mask)  # (B, 1)
         if self.smooth is not None:
             mu = self.smooth(mu, mask)
-        if self.nonlocal_mean is not None:
-            mu = self.nonlocal_mean(mu, self.visual(features), mask)
         if self.linear is not None:
-            mu = torch.lerp(mu, self.linear(features, mask), self.config.linear_share)
+            mu = torch.lerp(mu, self.linear(features, steps(varied), mask), self.config.linear_share)
+        if self.nonlocal_mean is not None:
+            mu = torch.lerp(mu, self.nonlocal_mean(mu, visual, mask), torch.sigmoid((varied - EDITED) / SHARPNESS))
         return mu
+
+    def kappa(self, features: FloatArray) -> float:
+        """How varied one video (T, D) is, as its linear path is told."""
+        x = self.visual(torch.as_tensor(features, dtype=torch.float32)[None])
+        return float(steps(variety(x, torch.ones(x.shape[:2], dtype=torch.bool))))
 
     def visual(self, features: Tensor) -> Tensor:
         """What is seen, without relative channels: (B, T, D − C)."""

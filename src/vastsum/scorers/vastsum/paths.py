@@ -4,14 +4,16 @@ A linear model of how single frames stand in their video ranks footage of anothe
 the network ranks footage of the same kind better. So they are averaged. The path is a closed form of the training
 videos: gradients never touch it, and the network learns as if it were alone. It joins when a video is scored.
 
-What people say of a shot they may say of the next one like it. So the network's scores are averaged, over time and over
-the frames of the video that look alike.
+Both ask how varied the video is. Raw footage of one scene (SumMe: about 0.4) and edited videos of many scenes (TVSum:
+about 0.52) are not alike in what people choose: in an edited video like frames get like scores, in raw footage a moment
+counts more than what it shows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,37 +22,74 @@ from torch.nn import functional as F
 
 from vastsum.types import FloatArray
 
+MIDDLE, SCALE, FURTHEST = 0.5, 0.15, 2.0  # variety that counts as neither, one step from it, and the most steps
+EDITED, SHARPNESS = 0.45, 0.025  # variety from which like frames share their scores, and how soon they all do
+
+
+def variety(x: Tensor, mask: Tensor) -> Tensor:
+    """Mean squared distance of a video's frames from their mean, (B, 1): for vectors of length one, 0 if all are alike
+    and near 1 if no two are. x is (B, T, D), mask (B, T)."""
+    real, count = mask.to(x.dtype).unsqueeze(-1), mask.sum(dim=1, keepdim=True)
+    mean = (x * real).sum(dim=1, keepdim=True) / count.unsqueeze(-1)
+    return (((x - mean) * real) ** 2).sum(dim=(1, 2)).unsqueeze(-1) / count
+
+
+def steps(found: Tensor) -> Tensor:
+    """κ: how far a variety is from the middle, in steps."""
+    return ((found - MIDDLE) / SCALE).clamp(-FURTHEST, FURTHEST)
+
 
 class LinearPath(nn.Module):
-    """w · x_t + b, smoothed in time; weights are set from outside."""
+    """(w₀ + κ w₁) · x_t + b, smoothed in time: weights that depend on how varied the video is, set from outside."""
 
     weight: Tensor
     bias: Tensor
 
     def __init__(self, feature_width: int, smoothing: float) -> None:
         super().__init__()
-        self.register_buffer("weight", torch.zeros(feature_width))
+        self.register_buffer("weight", torch.zeros(2, feature_width))
         self.register_buffer("bias", torch.zeros(()))
         self.smooth = Smoothing(smoothing)
 
-    def forward(self, features: Tensor, mask: Tensor) -> Tensor:
-        """features (B, T, D) → (B, T)"""
-        smoothed: Tensor = self.smooth(features @ self.weight + self.bias, mask)
+    def forward(self, features: Tensor, kappa: Tensor, mask: Tensor) -> Tensor:
+        """features (B, T, D), kappa (B, 1), mask (B, T) → (B, T)"""
+        smoothed: Tensor = self.smooth(
+            features @ self.weight[0] + kappa * (features @ self.weight[1]) + self.bias, mask
+        )
         return smoothed
 
 
-def first_component(videos: Sequence[tuple[FloatArray, FloatArray]], scale: FloatArray) -> tuple[FloatArray, float]:
-    """Weights (D,) and bias from what single frames are, x (T, D), to what they should score, y (T,).
+class Example(NamedTuple):
+    """A video to fit the linear path to."""
 
-    One component of partial least squares: each weight says how its input goes with the score within videos, and all
-    are scaled by least squares. Every video says as much as any other. No weight makes up for another, as in a ridge:
-    that fits the next video of the same kind better, and footage of another kind worse. Inputs count by `scale` (D,).
+    x: FloatArray  # (T, D)
+    kappa: float
+    y: FloatArray  # (T,) what single frames should score
+
+
+def fit_linear_path(videos: Sequence[Example], scale: FloatArray, penalty: float) -> tuple[FloatArray, float]:
+    """Weights (2, D) and bias: ridge regression within videos, on x and κ x.
+
+    Every video says as much as any other: its scores are brought to deviation 1 and its frames to weight 1. Inputs
+    count by `scale` (D,). The result is then scaled as a whole by least squares.
     """
-    centred = [((x - x.mean(axis=0)).astype(np.float64), y - y.mean()) for x, y in videos]
-    weights = scale**2 * sum(x.T @ y / (len(y) * max(float(y.std()), 1e-6)) for x, y in centred)  # (D,)
-    fitted = np.concatenate([x @ weights for x, _ in centred])
-    weights *= float(fitted @ np.concatenate([y for _, y in centred])) / max(float(fitted @ fitted), 1e-12)
-    return weights, float(np.mean([y.mean() - x.mean(axis=0) @ weights for x, y in videos]))
+    grams, targets = np.zeros((3, len(scale), len(scale))), np.zeros((2, len(scale)))
+    for x, kappa, y in videos:
+        centred = (x - x.mean(axis=0)) * scale
+        wanted = (y - y.mean()) / max(float(y.std()), 1e-6)
+        gram, target = centred.T @ centred / len(y), centred.T @ wanted / len(y)
+        for power in range(3):
+            grams[power] += kappa**power * gram
+        targets += np.outer([1.0, kappa], target)
+    ridge = np.block([[grams[0], grams[1]], [grams[1], grams[2]]])
+    ridge[np.diag_indices_from(ridge)] += len(videos) * penalty
+    weights = scale * np.linalg.solve(ridge, targets.ravel()).reshape(2, -1)
+    fitted = [(x - x.mean(axis=0)) @ (weights[0] + kappa * weights[1]) for x, kappa, _ in videos]
+    given = np.concatenate([y - y.mean() for _, _, y in videos])
+    found = np.concatenate(fitted)
+    weights *= float(found @ given) / max(float(found @ found), 1e-12)
+    bias = [y.mean() - x.mean(axis=0) @ (weights[0] + kappa * weights[1]) for x, kappa, y in videos]
+    return weights, float(np.mean(bias))
 
 
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
