@@ -38,6 +38,7 @@ from vastsum.scorers.vastsum.scorer import VastsumScorer
 from vastsum.training import Config, load_config
 from vastsum.training.export import export_onnx
 from vastsum.training.loop import Member, Trainer
+from vastsum.training.population import Assignment, groups
 from vastsum.training.vastsum import VastsumMethod
 
 SETTINGS = [
@@ -56,13 +57,15 @@ Table = dict[str, dict[str, dict[str, float]]]
 def train_all(
     config: Config, trainings: list[list[BenchmarkVideo]], seeds: list[int], device: str
 ) -> list[VastsumScorer]:
-    """One scorer for each list of videos and its seed: all as one program on a GPU, two at a time on CPU."""
+    """One scorer for each list of videos and its seed: stacks of trainings, on CPU two stacks at a time."""
     members = [Member(tuple(videos), seed) for videos, seed in zip(trainings, seeds, strict=True)]
-    if device != "cpu" or len(members) == 1:
-        return train(config, members, device)
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        alone = [pool.submit(train, config, [member], device) for member in members]
-        return [scorer for future in alone for scorer in future.result()]
+    method = VastsumMethod(config)
+    at_once = method.gpu_stack if device != "cpu" else method.cpu_stack
+    stacks = list(groups(method, [Assignment(member, ()) for member in members], at_once))
+    with ProcessPoolExecutor(2 if device == "cpu" else 1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [(stack, pool.submit(train, config, [members[n] for n in stack], device)) for stack in stacks]
+        scorers = {n: scorer for stack, future in waiting for n, scorer in zip(stack, future.result(), strict=True)}
+    return [scorers[n] for n in range(len(members))]
 
 
 def train(config: Config, members: list[Member], device: str) -> list[VastsumScorer]:

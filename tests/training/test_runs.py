@@ -24,7 +24,7 @@ from vastsum.evaluation.metrics import agreement, judge
 from vastsum.scorers.learned import Moment
 from vastsum.training import Config, load_config
 from vastsum.training.batches import VideoTensors, pad
-from vastsum.training.checkpoints import load_scorer, load_tensors
+from vastsum.training.checkpoints import load_scorer, load_tensors, save_tensors
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.runs import Job, Run, load_run, open_run, train_job, train_run
 from vastsum.training.vastsum import VastsumMethod, pool_scores
@@ -351,3 +351,11 @@ def test_learning_rate_schedules(tvsum: Dataset, schedule: str, expected: list[f
     config = QUICK.with_settings(settings, "test")
     trainer = alone(config, list(tvsum.videos.values())[:1])
     assert [trainer._learning_rate(epoch) for epoch in range(6)] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_checkpoint_of_other_settings_says_that_it_is_of_another_version(tmp_path: Path) -> None:
+    config = LEARNING.to_dict()
+    config["network"]["kernel_share"] = 0.75
+    save_tensors(tmp_path / "old.safetensors", {}, {"config": config, "kind": "tvsum"})
+    with pytest.raises(CheckpointError, match=r"'network\.kernel_share'.*train it again, or use the version"):
+        load_scorer(tmp_path / "old.safetensors")

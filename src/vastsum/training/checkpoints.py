@@ -11,7 +11,7 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from vastsum.errors import CheckpointError
+from vastsum.errors import CheckpointError, ConfigError
 from vastsum.files import atomic_path
 from vastsum.scorers.vastsum.likelihood import likelihood_of
 from vastsum.scorers.vastsum.network import VastsumNetwork
@@ -50,11 +50,20 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, meta
 
 
+def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
+    """The settings that a checkpoint or a run was written with: another version may have had others."""
+    try:
+        return Config.from_dict(content, str(path))
+    except ConfigError as error:
+        remedy = "train it again, or use the version of vastsum that made it"
+        raise CheckpointError(path, f"has settings that this version does not ({error.problem})", remedy) from error
+
+
 def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
     """The network of a checkpoint, ready to predict, and what the checkpoint says of itself."""
     tensors, meta = load_tensors(path)
     try:
-        network = VastsumNetwork(Config.from_dict(meta["config"], str(path)).network)
+        network = VastsumNetwork(recorded_config(meta["config"], path).network)
         network.load_state_dict(tensors)
         likelihood = likelihood_of(meta["kind"])
     except (KeyError, RuntimeError) as error:

@@ -27,7 +27,7 @@ from vastsum.data import BenchmarkVideo, Dataset, Split
 from vastsum.data.splits import Splits
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import write_json, write_text
-from vastsum.training.checkpoints import load_tensors, save_tensors
+from vastsum.training.checkpoints import load_tensors, recorded_config, save_tensors
 from vastsum.training.config import Config
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.protocols import Parts, Protocol, parts_of, recipe_under
@@ -131,7 +131,7 @@ def load_run(folder: Path) -> Run:
                 for part in content["splits"]["parts"]
             ),
             n_seeds=content["seeds"],
-            config=Config.from_dict(content["config"], str(path)),
+            config=recorded_config(content["config"], path),
         )
         if run.kind not in get_args(Kind) or run.protocol not in get_args(Protocol):
             raise ValueError(f"{run.kind}, {run.protocol}")
