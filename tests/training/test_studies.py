@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from vastsum.data import load_dataset, load_splits
+from vastsum.features.relative import N_CHANNELS
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,6 +35,25 @@ def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path
         assert {*split.train, *split.test} == set(dataset.videos)
         assert len(split.test) == round(0.2 * len(dataset.videos))
     assert len({split.test for split in splits}) > 1
+
+
+def test_the_linear_path_is_chosen_by_folds_that_are_not_tested(synthetic_files: dict[str, Path]) -> None:
+    done = run("linear_path.py", "choose", *synthetic_files.values())
+    assert done.returncode == 0, done.stderr
+    *splits, nested = done.stdout.splitlines()[1:]
+    assert len(splits) == 5
+    rows = np.array([[float(cell) for cell in line.split()[-2:]] for line in splits])  # of both files
+    np.testing.assert_allclose([float(cell) for cell in nested.split()[1:]], rows.mean(axis=0), atol=0.001)
+
+
+def test_leaving_out_what_the_linear_path_sees_makes_it_worse(synthetic_files: dict[str, Path]) -> None:
+    done = run("linear_path.py", "leave-one-out", *synthetic_files.values())
+    assert done.returncode == 0, done.stderr
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
+    score = {row[0]: [float(cell) for cell in row[1:]] for row in cells[2:]}
+    assert len(score) == 1 + N_CHANNELS + 8
+    assert score["nothing"][0] > score["what is seen: channels alone"][0] + 0.1  # what people say is planted in it
+    assert score["both: the paper's decoder"][0] == score["nothing"][0]  # a decoder changes no score
 
 
 def test_two_backbones_side_by_side(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
