@@ -11,7 +11,7 @@ from threading import Event
 import numpy as np
 
 from vastsum.sound.detector import RATE, STEP, Float32Array, VoiceDetector
-from vastsum.sound.speech import HOP, Speech, UInt8Array, as_bytes, loudness
+from vastsum.sound.speech import HOP, Speech, UInt8Array, loudness
 from vastsum.video.sound import Sound
 from vastsum.video.source import Source
 from vastsum.video.timeline import TimelineBuilder
@@ -87,7 +87,7 @@ class _Ear:
         self._n = max(self._n, position)  # the piece is silent where nothing was put
 
     def _hear(self) -> None:
-        self._voice.append(as_bytes(self._detector.hear(self._piece)))
+        self._voice.append(np.round(self._detector.hear(self._piece) * 255).astype(np.uint8))
         self._loudness.append(loudness(self._piece))
         self._piece[:] = 0
 
