@@ -25,11 +25,13 @@ from vastsum.sound import Speech, find_speech
 from vastsum.summary import ModelNames, SourceVideo, Summary
 from vastsum.types import PAPER_DECODER, Marks, Prediction, Stretch
 from vastsum.video import Shots, Timeline, probe
+from vastsum.video.shots import Stretch as Still
 
 Progress = Callable[[str, float, float | None], None]
 """Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
 
 DEFAULT_FPS = 2.0
+STILL_FROM_S, PICTURE_S = 0.5, 10.0  # a picture stands still from where it comes on, and not for longer
 SILENCE = Speech(np.zeros(0, np.uint8), np.zeros(0, np.uint8))
 
 
@@ -165,9 +167,17 @@ def marks_of(shots: Shots, speech: Speech, timeline: Timeline) -> Marks:
         for frame in range(one.first_frame, one.last_frame + 1, max(round(PAUSE_REACH_S * timeline.fps), 1))
     }
     ends = {edge for one in spoken for edge in (one.first_frame, one.last_frame)}
-    empty = tuple(Stretch(one.first, one.last, one.kind) for one in shots.dead)
+    empty = tuple(Stretch(one.first, one.last, one.kind) for one in shots.dead if not _is_picture(one, shots, timeline))
     places = sorted(frame for frame in pauses | ends if frame)
     return Marks(tuple(shots.cuts.tolist()), tuple(places), tuple(spoken), empty)
+
+
+def _is_picture(stretch: Still, found: Shots, timeline: Timeline) -> bool:
+    """Whether a frozen stretch is a picture that is shown, as in a slide show: still from where its shot begins."""
+    begins = [0, *found.cuts.tolist(), *(fade.last + 1 for fade in found.fades)]
+    near = STILL_FROM_S * timeline.fps
+    lasts_s = (stretch.last + 1 - stretch.first) / timeline.fps
+    return stretch.kind == "frozen" and lasts_s < PICTURE_S and any(abs(stretch.first - one) <= near for one in begins)
 
 
 def _above_zero(prediction: Prediction) -> Prediction:

@@ -18,14 +18,14 @@ from vastsum.errors import ConfigError, DataError
 from vastsum.selection import knapsack, segment_values
 from vastsum.selection.chance import chances
 from vastsum.selection.decode import DEFAULT_BUDGET, DEFAULT_DECODER, frame_worth, standing
-from vastsum.selection.fill import Filling
+from vastsum.selection.fill import LEAST, Filling
 from vastsum.types import PAPER_DECODER, BoolArray, Decoder, IntArray, Marks, Prediction, Segments
 from vastsum.video import Timeline, VideoInfo
 
 Float64Array = NDArray[np.float64]
 Progress = Callable[[float, float | None], None]
 
-_MOST_PARTS = 3  # taken of further segments to fill the budget
+_MOST_PARTS = 4  # steps to fill the budget
 
 
 @dataclass(frozen=True)
@@ -270,21 +270,31 @@ class Summary:
         return np.asarray(2 * overlap >= self.layout.lengths)
 
     def _filled(self, free: BoolArray) -> Summary:
-        """Beginnings of free segments in what is left of the budget."""
+        """Beginnings of free segments in what is left of the budget.
+
+        Where none fits and much is left, the least valuable free segment makes room for a longer beginning of another.
+        """
         filled, free = self, free.copy()
         times_s = self.times_s(np.arange(self.video.n_frames + 1))
         worth = np.append(0.0, np.cumsum(frame_worth(self.importance, self.layout, self.decoder)))
+        unswapped = None
         for _ in range(_MOST_PARTS):
             edges = np.append(filled.layout.bounds[:, 0], self.video.n_frames)
             chosen = np.array([segment.selected for segment in filled.segments])
             part = Filling(edges, times_s, worth, self.marks, self.budget.seconds).best_part(chosen, free)
             if part is None:
-                break
+                if unswapped or filled.duration_s >= LEAST * self.budget.seconds or not (chosen & free).any():
+                    break
+                values = np.where(chosen & free, np.diff(worth[edges]).astype(np.float32), np.inf)
+                chosen[values.argmin()] = free[values.argmin()] = False
+                unswapped = filled
+                filled = replace(filled, segments=filled._with_choice(chosen))
+                continue
             n_before = len(filled.segments)
             filled = filled._split(part.k, part.start, part.stop)
             free[part.k] = False  # a part ends where it should
             free = np.insert(free, part.k, [False] * (len(filled.segments) - n_before))
-        return filled
+        return unswapped if unswapped and unswapped.duration_s >= filled.duration_s - 1e-6 else filled
 
     def _lengths_on_screen(self) -> IntArray:
         """Durations in frames at the mean rate, rounded up: exact for evenly spaced frames, never too short."""

@@ -54,6 +54,9 @@ def summarize(
     decoder: Annotated[
         DecoderName, typer.Option(help="How segments are valued: paper takes the mean of their scores.")
     ] = DecoderName.default,
+    speech: Annotated[
+        bool, typer.Option("--speech/--no-speech", help="Listen for speech, and cut where nobody is in a word.")
+    ] = True,
     copy: Annotated[
         bool, typer.Option("--copy", help="Cut at key frames without encoding again: faster, cuts less exact.")
     ] = False,
@@ -89,7 +92,17 @@ def summarize(
         from vastsum.scale.work import Settings
 
         settings = Settings(
-            budget, tuple(wanted), fps, backbone, model, str(weights) if weights else None, copy, fast, device, decoder
+            budget,
+            tuple(wanted),
+            fps,
+            backbone,
+            model,
+            str(weights) if weights else None,
+            copy,
+            fast,
+            device,
+            decoder,
+            speech,
         )
         with tidy_when_ended():
             summarize_many(
@@ -116,6 +129,7 @@ def summarize(
             weights=weights,
             model=model,
             decoder=decoder,
+            speech=speech,
             fps=fps,
             fast=fast,
             keyframe_cuts=copy,

@@ -36,6 +36,7 @@ class Settings:
     fast: bool = False
     device: str = "cpu"
     decoder: str = "default"
+    speech: bool = True
 
     def asked(self) -> dict[str, Any]:
         """What results depend on."""
@@ -58,6 +59,7 @@ class Worker:
             weights=settings.weights,
             model=settings.model,
             decoder=settings.decoder,
+            speech=settings.speech,
             fps=settings.fps,
             fast=settings.fast,
             keyframe_cuts=settings.copy,

@@ -17,7 +17,7 @@
    A new budget gives the very segments that Python gives. */
 "use strict";
 (function (vastsum) {
-  const MOST_PARTS = 3; // as in summary.py
+  const MOST_PARTS = 4; // as in summary.py
   const ENOUGH = 0.98,
     LEAST = 0.95,
     MIN_PIECE_S = 1,
@@ -186,14 +186,31 @@
         const k = chosen.indexOf(1);
         segments.splice(k, 1, ...this.#trimmed(segments[k], budget_s));
       } else if (this.#decoder.sharpness || this.#decoder.length_power) {
-        for (let n = 0; n < MOST_PARTS; n++) {
-          const part = this.#bestPart(segments, free, budget_s);
-          if (!part) break;
-          free[segments[part.k].origin] = false; // a part ends where it should
-          segments.splice(part.k, 1, ...this.#split(segments[part.k], part.start, part.stop));
-        }
+        return { layout, chosen, segments: this.#filled(segments, free, budget_s) };
       }
       return { layout, chosen, segments };
+    }
+
+    /** Beginnings of free segments in what is left; the least valuable free one may make room for a longer one. */
+    #filled(given, given_free, budget_s) {
+      let [segments, unswapped] = [given, null];
+      const free = [...given_free];
+      for (let n = 0; n < MOST_PARTS; n++) {
+        const part = this.#bestPart(segments, free, budget_s);
+        if (part) {
+          free[segments[part.k].origin] = false; // a part ends where it should
+          segments = segments.toSpliced(part.k, 1, ...this.#split(segments[part.k], part.start, part.stop));
+          continue;
+        }
+        const droppable = segments.filter(({ selected, origin }) => selected && free[origin]);
+        if (unswapped || durationOf(segments) >= LEAST * budget_s || droppable.length === 0) break;
+        const worth = ({ start_frame, end_frame }) => Math.fround(this.#worth[end_frame + 1] - this.#worth[start_frame]);
+        const least = droppable.reduce((a, b) => (worth(b) < worth(a) ? b : a));
+        free[least.origin] = false;
+        unswapped = segments;
+        segments = segments.map((segment) => (segment === least ? { ...segment, selected: false } : segment));
+      }
+      return unswapped && durationOf(unswapped) >= durationOf(segments) - 1e-6 ? unswapped : segments;
     }
 
     /** The knapsack, among the segments a person has not decided about. */
