@@ -76,8 +76,8 @@
   };
   vastsum.howSure = (summary) => {
     const words = vastsum.pieces(summary).map(({ chance }) => vastsum.inWords(chance));
-    const count = (word) => words.filter((one) => one === word).length;
-    return `${count("clear")} clear, ${count("likely")} likely, ${count("could go either way")} either way`;
+    const counted = ["clear", "likely", "could go either way"].map((word) => [words.filter((one) => one === word), word]);
+    return counted.flatMap(([{ length }, word]) => (length ? [`${length} ${word}`] : [])).join(", ");
   };
   vastsum.sureness = (chance) => `${vastsum.percent(chance)} would include it`;
 })((globalThis.vastsum ??= {}));

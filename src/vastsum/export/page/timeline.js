@@ -294,7 +294,7 @@
         "div",
         { className: "legend" },
         mark("of-curve", "importance"),
-        mark("of-band", "± uncertainty"),
+        mark("of-band", "± how sure the mean of people is"),
         mark("of-chosen", "chosen: people might to would"),
         mark("of-left-out", "left out: people might to would not"),
       );
