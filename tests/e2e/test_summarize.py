@@ -88,8 +88,8 @@ def test_the_command_of_the_readme(jumps: Path, tmp_path: Path) -> None:
     assert names_in(tmp_path) == {"Jumps.webm", *(f"DIR/Jumps.summary.{ending}" for ending in ("mp4", "json", "png"))}
     summary, played = assert_sound_summary(tmp_path / "DIR/Jumps.summary.json", tmp_path / "DIR/Jumps.summary.mp4")
     assert len(played.samples)
-    for segment in summary.selected:
-        assert f"{segment.stability:.0%}" in result.stdout
+    for piece in summary.pieces:
+        assert f"({piece.chance:.0%})" in result.stdout
     assert "Jumps.webm" in result.stdout.splitlines()[0]
 
 
