@@ -115,6 +115,37 @@ def test_a_broken_upload_fails_with_a_message(studio: Client, tmp_path: Path, fi
     assert studio.http.put(f"/jobs/{job['id']}/exports/mp4").status_code == 409
 
 
+def test_a_playlist_gets_one_answer_whether_or_not_what_it_names_exists(
+    studio: Client, tmp_path: Path, film: Path
+) -> None:
+    playlist = BROKEN["playlist.m3u8"].replace(b"{film}", b"file:%s")
+    stream = tmp_path / "there.ts"
+    stream.write_bytes(b"\x47" + bytes(187))
+    answers = set()
+    for named in (stream, film, tmp_path / "absent.ts", tmp_path / "absent" / "absent.mp4"):
+        (tmp_path / "list.m3u8").write_bytes(playlist % str(named).encode())
+        failed = studio.settled(studio.upload(tmp_path / "list.m3u8")["id"])
+        answers.add((failed["failure"]["problem"], failed["failure"]["remedy"]))
+    ((problem, _),) = answers
+    assert "playlist" in problem
+
+
+@pytest.mark.parametrize("format_name", ["mp4", "storyboard"])
+def test_a_video_that_became_a_playlist_is_not_exported(
+    studio: Client, library: Path, film: Path, format_name: str
+) -> None:
+    turned = library / "turned.mp4"
+    turned.write_bytes(film.read_bytes())
+    job = studio.settled(studio.submit(library="turned.mp4", fast=True)["id"])
+    turned.write_text("ffconcat version 1.0\nfile leak.mp4\n")  # which leads out of the library
+    path = f"/jobs/{job['id']}/exports/{format_name}"
+    assert studio.http.put(path).status_code == 202
+    export = wait_for(lambda: (it := studio.get(path).json())["state"] not in ("queued", "running") and it)
+    assert export["state"] == "failed"
+    assert "playlist" in export["failure"]["problem"]
+    turned.unlink()
+
+
 def test_a_video_that_vanishes_fails_its_job_and_its_exports_only(
     studio: Client, library: Path, film: Path, long_film: Path
 ) -> None:

@@ -34,9 +34,6 @@ _MAX_THUMBNAILS = 60
 _NICENESS = 15
 _REPORT_EVERY_S = 0.1
 
-# Playlists are small texts that name other files, which nobody uploaded or opened to the studio.
-_PLAYLISTS = {"hls", "concat", "dash", "imf", "webm_dash_manifest", "sdp", "vobsub"}
-
 Send = Callable[[dict[str, Any]], None]
 
 
@@ -62,7 +59,6 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
 
     report("opening")
     folder, video = Path(task["folder"]), _go_to(Path(task["video"]))
-    _refuse_playlists(video)
     report("loading models")
     summarizer = Summarizer(model=task["model"], fast=task["fast"])
     summary = summarizer.summarize(video, task["budget"], progress=report)
@@ -116,14 +112,6 @@ def _go_to(video: Path) -> Path:
     except OSError:
         raise VideoError(video.name, "the file is no longer there", "put it back, or submit it again") from None
     return Path(video.name)
-
-
-def _refuse_playlists(video: Path) -> None:
-    from vastsum.video import probe
-
-    containers = set(probe(video).container.split(","))
-    if containers & _PLAYLISTS:
-        raise VideoError(video, "this is a playlist of other files, not a video", "give the video itself")
 
 
 def _take_thumbnails(video: Path, duration_s: float, folder: Path) -> list[float]:
@@ -204,6 +192,9 @@ def main() -> None:
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_studio, args=(sys.stdin,), daemon=True).start()
     try:
+        from vastsum.video import refuse_playlists
+
+        refuse_playlists()  # the files they name were neither uploaded nor opened to the studio
         send({"finished": TASKS[task["kind"]](task, Reporter(send))})
     except Exception as error:
         if not isinstance(error, VastsumError):

@@ -4,6 +4,7 @@ from vastsum.video.cut import Written, write_summary
 from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
 from vastsum.video.sampling import Sample, Samples, sample
+from vastsum.video.source import refuse_playlists
 from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
 
@@ -17,6 +18,7 @@ __all__ = [
     "grab",
     "probe",
     "read_timeline",
+    "refuse_playlists",
     "sample",
     "write_summary",
 ]
