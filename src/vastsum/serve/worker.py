@@ -2,7 +2,7 @@
 
 The task comes as one line of JSON on standard input, which then stays open: when it closes, the studio is gone, and so
 is this process. What happens goes out as lines of JSON: {"stage", "done", "total"} as work goes on, and at last
-{"finished": …} or {"failed": {"problem", "remedy"}}. A process that ends without either has crashed.
+{"finished": …} or {"failed": {"problem", "remedy"}, "is_lacking"}. A process that ends without either has crashed.
 """
 
 from __future__ import annotations
@@ -158,6 +158,13 @@ def _described(error: Exception) -> dict[str, str]:
     }
 
 
+def _is_lacking(error: BaseException | None) -> bool:
+    """Of disk or files to open. Of memory, a video may need more than there will ever be."""
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
+        return True
+    return error is not None and _is_lacking(error.__cause__ or error.__context__)
+
+
 def _own_output() -> IO[str]:
     """Standard output for messages alone: what libraries print goes to standard error instead."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -199,7 +206,7 @@ def main() -> None:
     except Exception as error:
         if not isinstance(error, VastsumError):
             traceback.print_exc()
-        send({"failed": _described(error)})
+        send({"failed": _described(error), "is_lacking": _is_lacking(error)})
 
 
 if __name__ == "__main__":
