@@ -27,7 +27,7 @@ from vastsum.serve.api import router
 from vastsum.serve.connections import Connection, raise_max_files
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.logs import Repeats
-from vastsum.serve.security import API, Door
+from vastsum.serve.security import API, Door, Sessions
 from vastsum.serve.settings import Settings
 from vastsum.serve.studio import Studio
 
@@ -63,13 +63,13 @@ def create_app(settings: Settings) -> FastAPI:
         routes=[*_page()],
     )
     app.state.studio = studio
-    app.state.door = Door(app, settings)
+    app.state.sessions = sessions = Sessions(settings)
     app.include_router(router)
     app.add_exception_handler(VastsumError, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _by_the_framework)
     app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_middleware(Door, settings=settings)
+    app.add_middleware(Door, settings=settings, sessions=sessions)
     return app
 
 
