@@ -29,8 +29,7 @@ from studios import PATIENCE_S, Client, StudioProcess, wait_for  # noqa: E402
 
 TOKEN = "for this attack alone"
 MAX_FILES = 512
-N_SILENT = 800  # connections
-N_HEADER_BYTES = 64 * 2**20
+N_SILENT, N_HEADER_BYTES = 800, 64 * 2**20
 MAX_GROWTH_MB = 64
 MAX_LOG_BYTES = 20_000
 
