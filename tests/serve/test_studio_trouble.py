@@ -255,6 +255,24 @@ def test_a_job_for_which_there_are_no_files_left_waits(
     assert next(lacking, None) is None
 
 
+def test_a_job_has_only_so_much_time_and_memory(
+    tmp_path: Path, long_film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with studio_here(tmp_path) as studio:
+        job_id = studio.upload(long_film)["id"]
+        (worker,) = wait_for(lambda: workers_of(os.getpid()))
+        wait_for(lambda: (studio.job(job_id)["progress"] or {}).get("stage") == "watching")
+        line = next(line for line in Path(f"/proc/{worker}/limits").read_text().splitlines() if "data size" in line)
+        assert int(line.split()[3]) < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        monkeypatch.setattr(lanes, "LONGEST_S", 0.5)
+        late = studio.upload(long_film)["id"]
+        studio.http.delete(f"/jobs/{job_id}")
+        job = studio.settled(late)
+        assert job["state"] == "failed"
+        assert "hours" in job["failure"]["problem"]
+        assert not workers_of(os.getpid())
+
+
 def test_a_selection_of_a_job_that_is_deleted_meanwhile_is_not_found(
     tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

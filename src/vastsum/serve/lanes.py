@@ -17,6 +17,7 @@ from vastsum.serve.store import Failure, Progress
 log = logging.getLogger("vastsum.serve")
 
 STALLED_S = 900.0  # without a sign of life; segmenting ten hours of video takes a fraction of that
+LONGEST_S = 12 * 3600.0  # for one task
 MAX_TRIES = 3  # of a task that lacked something once it had begun
 FIRST_WAIT_S = 10.0
 _LONGEST_WAIT_S = 60.0
@@ -169,7 +170,10 @@ async def _in_a_process(
     last_words = asyncio.create_task(_last_words(process.stderr))
     try:
         process.stdin.write(json.dumps(task).encode() + b"\n")
-        outcome = await _heard(process.stdout, follow) or Crashed(_crash(await process.wait()))
+        async with asyncio.timeout(LONGEST_S):
+            outcome = await _heard(process.stdout, follow) or Crashed(_crash(await process.wait()))
+    except TimeoutError:
+        outcome = Failure(f"not done within {LONGEST_S / 3600:.0f} hours", "give parts of the video instead")
     finally:
         if process.returncode is None:
             process.kill()

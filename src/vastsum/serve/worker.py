@@ -33,6 +33,8 @@ _THUMBNAIL_SIZE = (320, 180)
 _MAX_THUMBNAILS = 60
 _NICENESS = 15
 _REPORT_EVERY_S = 0.1
+_MEMORY_SHARE = 0.75
+_LEAST_MEMORY_BYTES = 2 * 2**30
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -186,6 +188,18 @@ def _give_way() -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
+def _bound_memory() -> None:
+    """A video that needs more than the machine has is to fail, and nothing else with it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = max(int(_MEMORY_SHARE * machine_bytes), _LEAST_MEMORY_BYTES)
+    with contextlib.suppress(OSError, ValueError):  # a lower limit is there already
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
 def main() -> None:
     out = _own_output()
     lock = threading.Lock()
@@ -196,6 +210,7 @@ def main() -> None:
             out.flush()
 
     _give_way()
+    _bound_memory()
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_studio, args=(sys.stdin,), daemon=True).start()
     try:
