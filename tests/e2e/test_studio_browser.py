@@ -335,6 +335,10 @@ def test_the_token_is_asked_for_once(page: Any, tmp_path: Path) -> None:
         page.goto(home(studio, f"#token={TOKEN.replace(' ', '+')}"))
         page.get_by_role("heading", name="What is worth seeing?").wait_for()
         assert "token" not in page.url
+        # The session ends, as all do with the studio, and the page asks for its events again.
+        page.evaluate("fetch('/api/v1/session', {method: 'DELETE'})")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        page.get_by_label("Token").wait_for()
         page.goto("about:blank")
     page.complaints[:] = [said for said in page.complaints if "401" not in said]
 

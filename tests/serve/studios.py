@@ -109,9 +109,9 @@ def studio_here(data: Path, **settings: Any) -> Iterator[Client]:
 class StudioProcess:
     """`vastsum serve` in a process of its own, which can be killed and started again on the same folder."""
 
-    def __init__(self, data: Path, *options: object) -> None:
+    def __init__(self, data: Path, *options: object, **process: Any) -> None:
         self.data, self.port = data, free_port()
-        self._options = options
+        self._options, self._process = options, process
         self.start()
 
     def start(self) -> None:
@@ -121,6 +121,7 @@ class StudioProcess:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
+            **self._process,
         )
         self.client = Client(self.port)
         wait_for(self._answers)
@@ -128,7 +129,7 @@ class StudioProcess:
     def _answers(self) -> bool:
         assert self.process.poll() is None, "the studio did not start"
         with contextlib.suppress(httpx.TransportError):
-            return self.client.get("/about").status_code == 200
+            return self.client.get("/about").status_code in (200, 401)
         return False
 
     def kill(self) -> None:

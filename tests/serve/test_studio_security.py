@@ -128,6 +128,7 @@ def test_other_bodies_have_a_limit_too(studio: Client) -> None:
     headers = {"content-type": "application/json"}
     assert studio.http.post("/jobs", content=endless(), headers=headers).status_code in (400, 413)
     assert raw(studio.port, "POST", "/api/v1/jobs", {"Content-Length": str(10**12)}).status == 413
+    assert raw(studio.port, "POST", "/api/v1/session", {"Content-Length": str(10**5)}).status == 413
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +165,8 @@ def test_the_token_opens_as_a_header_or_as_a_cookie(guarded: Client) -> None:
     pair = cookie.partition(";")[0]
     assert raw(guarded.port, "GET", "/api/v1/jobs", {"Cookie": pair}).status == 200
     assert raw(guarded.port, "GET", "/api/v1/jobs", {"Cookie": pair[:-1]}).status == 401
+    assert raw(guarded.port, "DELETE", path, {"Cookie": pair}).status == 204
+    assert raw(guarded.port, "GET", "/api/v1/jobs", {"Cookie": pair}).status == 401  # whoever has kept it
     assert raw(guarded.port, "GET", "/", {}).status == 200  # the page itself, which asks for the token, holds nothing
 
 
@@ -174,8 +177,12 @@ def test_other_hosts_need_a_token_and_a_good_one(tmp_path: Path) -> None:
         assert Settings(tmp_path, host=host, token=TOKEN)
     for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost"):
         assert Settings(tmp_path, host=host).on_loopback
-    with pytest.raises(ConfigError, match="easily guessed"):
-        Settings(tmp_path, token="1234")
+    for token in ("1234", "x" * 30):
+        with pytest.raises(ConfigError, match="easily guessed"):
+            Settings(tmp_path, token=token)
+    for token in (" " * 8, "open sesame\n", "\topen sesame"):
+        with pytest.raises(ConfigError, match="space"):
+            Settings(tmp_path, token=token)
     with pytest.raises(ConfigError, match="not a folder"):
         Settings(tmp_path, library=tmp_path / "absent")
 

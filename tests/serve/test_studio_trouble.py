@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
 import os
 import random
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +19,8 @@ from kills import kill_again_and_again
 from studios import Client, StudioProcess, files_in, studio_here, wait_for, workers_of
 
 import vastsum
-from vastsum.errors import OutputError
+from vastsum.errors import DataError, OutputError
+from vastsum.serve import lanes, results
 from vastsum.serve.settings import Settings
 from vastsum.serve.studio import Studio
 
@@ -115,6 +119,37 @@ def test_a_broken_upload_fails_with_a_message(studio: Client, tmp_path: Path, fi
     assert studio.http.put(f"/jobs/{job['id']}/exports/mp4").status_code == 409
 
 
+def test_a_playlist_gets_one_answer_whether_or_not_what_it_names_exists(
+    studio: Client, tmp_path: Path, film: Path
+) -> None:
+    playlist = BROKEN["playlist.m3u8"].replace(b"{film}", b"file:%s")
+    stream = tmp_path / "there.ts"
+    stream.write_bytes(b"\x47" + bytes(187))
+    answers = set()
+    for named in (stream, film, tmp_path / "absent.ts", tmp_path / "absent" / "absent.mp4"):
+        (tmp_path / "list.m3u8").write_bytes(playlist % str(named).encode())
+        failed = studio.settled(studio.upload(tmp_path / "list.m3u8")["id"])
+        answers.add((failed["failure"]["problem"], failed["failure"]["remedy"]))
+    ((problem, _),) = answers
+    assert "playlist" in problem
+
+
+@pytest.mark.parametrize("format_name", ["mp4", "storyboard"])
+def test_a_video_that_became_a_playlist_is_not_exported(
+    studio: Client, library: Path, film: Path, format_name: str
+) -> None:
+    turned = library / "turned.mp4"
+    turned.write_bytes(film.read_bytes())
+    job = studio.settled(studio.submit(library="turned.mp4", fast=True)["id"])
+    turned.write_text("ffconcat version 1.0\nfile leak.mp4\n")  # which leads out of the library
+    path = f"/jobs/{job['id']}/exports/{format_name}"
+    assert studio.http.put(path).status_code == 202
+    export = wait_for(lambda: (it := studio.get(path).json())["state"] not in ("queued", "running") and it)
+    assert export["state"] == "failed"
+    assert "playlist" in export["failure"]["problem"]
+    turned.unlink()
+
+
 def test_a_video_that_vanishes_fails_its_job_and_its_exports_only(
     studio: Client, library: Path, film: Path, long_film: Path
 ) -> None:
@@ -148,33 +183,34 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", place], check=True)
 
 
-def fill(place: Path) -> Path:
+def fill(place: Path) -> None:
     """To the last byte."""
-    path = place / "ballast"
+    path = place / f"ballast{len(list(place.iterdir()))}"
     with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
             file.write(bytes(1000))
-    return path
 
 
-def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(small_disk: Path, film: Path) -> None:
-    studio = StudioProcess(small_disk / "data")
-    client = studio.client
+def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(
+    small_disk: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.1)
+    data = small_disk / "data"
 
     def send(*chunks: bytes) -> httpx.Response:  # without saying how much is to come
         return client.http.post("/uploads", params={"name": "film.mp4"}, content=iter(chunks))
 
-    try:
+    with studio_here(data) as client:
         assert client.http.post("/uploads", params={"name": "a.mp4"}, content=bytes(2**22)).status_code == 507
         refused = send(*[bytes(2**20)] * 6)
         assert refused.status_code == 507
         assert "No space left" in refused.json()["problem"]
-        assert not list((studio.data / "incoming").iterdir())
+        assert not list((data / "incoming").iterdir())
         assert client.jobs() == []
 
         job_id = send(film.read_bytes()).json()["id"]
         assert client.settled(job_id)["state"] == "done"
-        ballast = fill(small_disk)
+        fill(small_disk)
         before = client.get(f"/jobs/{job_id}/selection").json()
         assert client.keep(job_id, budget=0.5).status_code == 507
         assert client.get(f"/jobs/{job_id}/selection").json() == before
@@ -183,12 +219,74 @@ def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(small_disk: Path, 
         assert client.http.put(path).status_code == 202
         export = wait_for(lambda: (it := client.get(path).json())["state"] == "failed" and it)
         assert "No space left" in export["failure"]["problem"]
-
-        ballast.unlink()
+    fill(small_disk)
+    with studio_here(data) as client:  # which starts though there is no room
+        assert client.get(f"/jobs/{job_id}/selection").json() == before
+        for file in small_disk.glob("ballast*"):
+            file.unlink()
         assert client.keep(job_id, budget=0.5).status_code == 200
         assert client.exported(job_id, "mp4").status_code == 200
-    finally:
-        studio.end()
+
+
+def test_a_database_is_only_to_be_moved_away_where_it_is_broken(tmp_path: Path) -> None:
+    (tmp_path / "studio.sqlite").mkdir()
+    with pytest.raises(DataError, match="see to its disk"):
+        Studio(Settings(tmp_path))
+    (tmp_path / "studio.sqlite").rmdir()
+    (tmp_path / "studio.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(DataError, match="move this one away"):
+        Studio(Settings(tmp_path))
+
+
+@pytest.mark.parametrize("times", [1, lanes.MAX_TRIES + 2])
+def test_a_job_for_which_there_are_no_files_left_waits(
+    studio: Client, film: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.01)
+    start, lacking = asyncio.create_subprocess_exec, iter(range(times))
+
+    async def start_later(*command: Any, **options: Any) -> Any:
+        if next(lacking, None) is not None:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return await start(*command, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_later)
+    assert studio.settled(studio.upload(film)["id"])["state"] == "done"
+    assert next(lacking, None) is None
+
+
+def test_a_job_has_only_so_much_time_and_memory(
+    tmp_path: Path, long_film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with studio_here(tmp_path) as studio:
+        job_id = studio.upload(long_film)["id"]
+        (worker,) = wait_for(lambda: workers_of(os.getpid()))
+        wait_for(lambda: (studio.job(job_id)["progress"] or {}).get("stage") == "watching")
+        line = next(line for line in Path(f"/proc/{worker}/limits").read_text().splitlines() if "data size" in line)
+        assert int(line.split()[3]) < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        monkeypatch.setattr(lanes, "LONGEST_S", 0.5)
+        late = studio.upload(long_film)["id"]
+        studio.http.delete(f"/jobs/{job_id}")
+        job = studio.settled(late)
+        assert job["state"] == "failed"
+        assert "hours" in job["failure"]["problem"]
+        assert not workers_of(os.getpid())
+
+
+def test_a_selection_of_a_job_that_is_deleted_meanwhile_is_not_found(
+    tmp_path: Path, film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with studio_here(tmp_path) as studio:
+        job_id = studio.settled(studio.upload(film)["id"])["id"]
+
+        def choose_and_delete(*asked: Any) -> results.Chosen:
+            monkeypatch.undo()
+            assert Client(studio.port).http.delete(f"/jobs/{job_id}").status_code == 204
+            return results._choose(*asked)
+
+        monkeypatch.setattr(results, "_choose", choose_and_delete)
+        assert studio.keep(job_id, budget=0.4).status_code == 404
+        assert studio.keep(job_id, budget=0.5).status_code == 404
 
 
 def test_a_studio_takes_up_a_folder_where_another_left_it(tmp_path: Path, film: Path) -> None:

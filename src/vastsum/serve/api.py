@@ -35,7 +35,7 @@ from vastsum.serve.models import (
     Share,
     SummaryBody,
 )
-from vastsum.serve.security import API, Door
+from vastsum.serve.security import API, Sessions
 from vastsum.serve.selection import Edits
 from vastsum.serve.store import Export, Job
 from vastsum.serve.studio import Studio
@@ -103,15 +103,17 @@ async def about(studio: TheStudio) -> AboutBody:
 
 @router.post("/session", status_code=204, summary="Exchange the token for a cookie")
 async def open_session(asked: SessionRequest, request: Request, response: Response) -> None:
-    door: Door = request.app.state.door
-    if not door.is_token(asked.token):
+    sessions: Sessions = request.app.state.sessions
+    if not sessions.is_token(asked.token):
         raise RefusedError(401, "token", "it is wrong", "give the token the studio was started with")
-    response.set_cookie(door.cookie_name, Door.pass_of(asked.token), httponly=True, samesite="strict", path="/")
+    response.set_cookie(sessions.cookie_name, sessions.open(), httponly=True, samesite="strict", path="/")
 
 
 @router.delete("/session", status_code=204, summary="Forget the cookie")
 async def close_session(request: Request, response: Response) -> None:
-    response.delete_cookie(request.app.state.door.cookie_name, path="/", httponly=True, samesite="strict")
+    sessions: Sessions = request.app.state.sessions
+    sessions.close(request.headers)
+    response.delete_cookie(sessions.cookie_name, path="/", httponly=True, samesite="strict")
 
 
 @router.get("/library", summary="Folders and videos of the library", responses=_errors(404))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -21,8 +24,10 @@ from starlette.routing import Route
 from vastsum import __version__
 from vastsum.errors import ConfigError, OutputError, VastsumError
 from vastsum.serve.api import router
+from vastsum.serve.connections import Connection, raise_max_files
 from vastsum.serve.errors import RefusedError
-from vastsum.serve.security import API, Door
+from vastsum.serve.logs import Repeats
+from vastsum.serve.security import API, Door, Sessions
 from vastsum.serve.settings import Settings
 from vastsum.serve.studio import Studio
 
@@ -31,8 +36,9 @@ and remedy, for a person to read. Where the studio has a token, send it as `Auth
 a cookie at `/session`."""
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _KEEP_ALIVE_S = 60  # a page that polls now and then need not connect anew each time
-_BACKLOG = 2048
-_GRACE_S = 2  # for streams to end when the studio is asked to
+_BACKLOG = 128  # connections that may come in between two looks at how many there are
+_GRACE_S = 2  # for answers to end when the studio is asked to
+_LOGS = ("uvicorn.error", "asyncio", "vastsum.serve")
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -57,32 +63,54 @@ def create_app(settings: Settings) -> FastAPI:
         routes=[*_page()],
     )
     app.state.studio = studio
-    app.state.door = Door(app, settings)
+    app.state.sessions = sessions = Sessions(settings)
     app.include_router(router)
     app.add_exception_handler(VastsumError, _told)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _by_the_framework)
     app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_middleware(Door, settings=settings)
+    app.add_middleware(Door, settings=settings, sessions=sessions)
     return app
 
 
 def serve(settings: Settings) -> None:
     """Until it is interrupted."""
+    raise_max_files()
+    for name in _LOGS:
+        logging.getLogger(name).addFilter(Repeats())
     with listen(settings) as listener, suppress(KeyboardInterrupt):  # which is how it is meant to be ended
         make_server(settings).run(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Asked to end, it leaves what its clients could draw out: tasks that are cancelled instead end in tracebacks."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_later(_GRACE_S / 2, self._drop_connections)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:  # it ends within seconds: a second Ctrl-C would only cut that short
+            super().handle_exit(sig, frame)
+
+    def _drop_connections(self) -> None:
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
 
 
 def make_server(settings: Settings) -> uvicorn.Server:
     config = uvicorn.Config(
         create_app(settings),
+        http=Connection,
+        ws="none",
+        backlog=_BACKLOG,
         log_level="warning",
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    return uvicorn.Server(config)
+    return _Server(config)
 
 
 def listen(settings: Settings) -> socket.socket:

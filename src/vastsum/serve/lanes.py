@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import signal
@@ -16,6 +17,11 @@ from vastsum.serve.store import Failure, Progress
 log = logging.getLogger("vastsum.serve")
 
 STALLED_S = 900.0  # without a sign of life; segmenting ten hours of video takes a fraction of that
+LONGEST_S = 12 * 3600.0  # for one task
+MAX_TRIES = 3  # of a task that lacked something once it had begun
+FIRST_WAIT_S = 10.0
+_LONGEST_WAIT_S = 60.0
+_LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
 _COMMAND = (sys.executable, "-P", "-m", "vastsum.serve.worker")
 _LINE_BYTES = 2**24
 _LOG_BYTES = 4000
@@ -31,6 +37,14 @@ class Crashed:
     """The process ended without a word: why, as far as can be told."""
 
     failure: Failure
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """The machine had too few files to open, too little memory or disk. That may change."""
+
+    failure: Failure
+    has_begun: bool
 
 
 Outcome = Finished | Failure | Crashed
@@ -107,17 +121,40 @@ class Lane:
 
 
 async def _outcome(ticket: Ticket, keep_open: Sequence[int]) -> Outcome:
+    """Where the machine lacks something, wait and try again: for ever where no process could be started, `MAX_TRIES`
+    times where one was, since it may itself need more than there will ever be."""
+    n_tries = 0
+    wait_s = FIRST_WAIT_S
+    while True:
+        outcome = await _attempt(ticket, keep_open)
+        if not isinstance(outcome, Lacking):
+            return outcome
+        n_tries += outcome.has_begun
+        if n_tries >= MAX_TRIES:
+            return outcome.failure
+        log.warning("a task waits and is tried again: %s", outcome.failure.problem)
+        ticket.follow(Progress(f"waiting: {outcome.failure.problem}"))
+        await asyncio.sleep(wait_s)
+        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+
+async def _attempt(ticket: Ticket, keep_open: Sequence[int]) -> Outcome | Lacking:
     try:
         task = ticket.begin()
         return task if isinstance(task, Failure) else await _in_a_process(task, ticket.follow, keep_open)
     except OSError as error:
-        return Failure(f"no worker process could be started ({error.strerror})", "end other programs, then try again")
+        failure = Failure(
+            f"no worker process could be started ({error.strerror})", "end other programs, then try again"
+        )
+        return Lacking(failure, has_begun=False) if error.errno in _LACKING else failure
     except Exception as error:  # whatever it is, no job is left hanging
         log.exception("a task ended as none should")
         return Crashed(Failure(f"something went wrong that should not have ({error!r})", "please report it"))
 
 
-async def _in_a_process(task: dict[str, Any], follow: Callable[[Progress], None], keep_open: Sequence[int]) -> Outcome:
+async def _in_a_process(
+    task: dict[str, Any], follow: Callable[[Progress], None], keep_open: Sequence[int]
+) -> Outcome | Lacking:
     process = await asyncio.create_subprocess_exec(
         *_COMMAND,
         stdin=asyncio.subprocess.PIPE,
@@ -133,7 +170,10 @@ async def _in_a_process(task: dict[str, Any], follow: Callable[[Progress], None]
     last_words = asyncio.create_task(_last_words(process.stderr))
     try:
         process.stdin.write(json.dumps(task).encode() + b"\n")
-        outcome = await _heard(process.stdout, follow) or Crashed(_crash(await process.wait()))
+        async with asyncio.timeout(LONGEST_S):
+            outcome = await _heard(process.stdout, follow) or Crashed(_crash(await process.wait()))
+    except TimeoutError:
+        outcome = Failure(f"not done within {LONGEST_S / 3600:.0f} hours", "give parts of the video instead")
     finally:
         if process.returncode is None:
             process.kill()
@@ -144,7 +184,7 @@ async def _in_a_process(task: dict[str, Any], follow: Callable[[Progress], None]
     return outcome
 
 
-async def _heard(out: asyncio.StreamReader, follow: Callable[[Progress], None]) -> Outcome | None:
+async def _heard(out: asyncio.StreamReader, follow: Callable[[Progress], None]) -> Outcome | Lacking | None:
     """What the process says in the end; None where it falls silent."""
     while True:
         try:
@@ -159,7 +199,8 @@ async def _heard(out: asyncio.StreamReader, follow: Callable[[Progress], None]) 
         if "finished" in message:
             return Finished(message["finished"])
         if "failed" in message:
-            return Failure(**message["failed"])
+            failure = Failure(**message["failed"])
+            return Lacking(failure, has_begun=True) if message["is_lacking"] else failure
         follow(Progress(**message))
 
 

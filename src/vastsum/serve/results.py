@@ -36,15 +36,19 @@ class Results:
         if job.id not in self._wholes:
             loaded = await asyncio.to_thread(Summary.load, self._folders.whole(job))
             _keep(self._wholes, job.id, loaded)
+            return loaded
         return self._wholes[job.id]
 
     async def chosen(self, job: Job, edits: Edits) -> Chosen:
         key = (job.id, edits)
-        if key not in self._chosen:
-            async with self._turn:
-                if key not in self._chosen:  # someone before us in the queue may have asked the same
-                    _keep(self._chosen, key, await asyncio.to_thread(_choose, await self.whole(job), edits))
-        return self._chosen[key]
+        if key in self._chosen:
+            return self._chosen[key]
+        async with self._turn:
+            if key not in self._chosen:  # someone before us in the queue may have asked the same
+                chosen = await asyncio.to_thread(_choose, await self.whole(job), edits)
+                _keep(self._chosen, key, chosen)
+                return chosen
+            return self._chosen[key]
 
     def forget(self, job: Job) -> None:
         self._wholes.pop(job.id, None)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import ipaddress
 import json
+import secrets
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ from vastsum.serve.settings import Settings, is_loopback
 API = "/api/v1"
 UPLOADS, SESSION = f"{API}/uploads", f"{API}/session"
 MAX_JSON_BYTES = 8 * 2**20  # the edits of a very long video
+MAX_TOKEN_BYTES = 16 * 2**10  # before anybody is known
+MAX_SESSIONS = 1000
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; "
@@ -34,13 +37,45 @@ HEADERS = {
 }
 
 
+class Sessions:
+    """Browsers that gave the token once, by the cookie each got for it; all end with the studio."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._token = settings.token
+        self.cookie_name = f"vastsum-{settings.port}"  # browsers share cookies between the ports of a host
+        self._open: dict[str, None] = {}  # hashes of cookies, so that a look-up's time says nothing of them
+
+    def is_token(self, given: str) -> bool:
+        return self._token is None or _equal(given, self._token)
+
+    def open(self) -> str:
+        cookie = secrets.token_urlsafe(32)
+        self._open[_hash(cookie)] = None
+        if len(self._open) > MAX_SESSIONS:
+            del self._open[next(iter(self._open))]
+        return cookie
+
+    def is_open(self, headers: Headers) -> bool:
+        return _hash(self._cookie(headers)) in self._open
+
+    def close(self, headers: Headers) -> None:
+        self._open.pop(_hash(self._cookie(headers)), None)
+
+    def _cookie(self, headers: Headers) -> str:
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
+        except CookieError:
+            return ""
+        return "" if cookie is None else cookie.value
+
+
 class Door:
     """Turns away what comes under another name, from another site, or without the token."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
         self._app = app
         self._settings = settings
-        self.cookie_name = f"vastsum-{settings.port}"  # browsers share cookies between the ports of a host
+        self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -71,8 +106,8 @@ class Door:
         if path.startswith("/api/") and path != SESSION:
             self._check_token(headers)
         length = headers.get("content-length", "0")
-        if path != UPLOADS and length.isdecimal() and int(length) > MAX_JSON_BYTES:
-            raise _too_large()
+        if path != UPLOADS and length.isdecimal() and int(length) > _most_bytes(path):
+            raise _too_large(path)
 
     def _check_name(self, host: str) -> None:
         """A page elsewhere can have its own name lead here (DNS rebinding). It cannot change the name that is asked
@@ -102,22 +137,9 @@ class Door:
         if self._settings.token is None:
             return
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and self.is_token(given.strip()):
-            return
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie_name)
-        except CookieError:
-            cookie = None
-        if cookie is None or not _equal(cookie.value, self.pass_of(self._settings.token)):
+        is_known = scheme.lower() == "bearer" and self._sessions.is_token(given.strip())
+        if not is_known and not self._sessions.is_open(headers):
             raise RefusedError(401, "token", "it is missing or wrong", "give the token the studio was started with")
-
-    def is_token(self, given: str) -> bool:
-        return self._settings.token is None or _equal(given, self._settings.token)
-
-    @staticmethod
-    def pass_of(token: str) -> str:
-        """What a browser keeps in place of the token."""
-        return hmac.new(token.encode(), b"vastsum studio", hashlib.sha256).hexdigest()
 
 
 async def refuse(error: RefusedError, send: Send) -> None:
@@ -139,15 +161,19 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
         nonlocal n_bytes
         message = await receive()
         n_bytes += len(message.get("body", b""))
-        if n_bytes > MAX_JSON_BYTES:
-            raise _too_large()
+        if n_bytes > _most_bytes(scope["path"]):
+            raise _too_large(scope["path"])
         return message
 
     return counted
 
 
-def _too_large() -> RefusedError:
-    return RefusedError(413, "request", f"larger than {MAX_JSON_BYTES // 2**20} MiB", "send less")
+def _most_bytes(path: str) -> int:
+    return MAX_TOKEN_BYTES if path == SESSION else MAX_JSON_BYTES
+
+
+def _too_large(path: str) -> RefusedError:
+    return RefusedError(413, "request", f"larger than {_most_bytes(path)} bytes", "send less")
 
 
 def _host_of(header: str) -> str:
@@ -155,6 +181,10 @@ def _host_of(header: str) -> str:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _equal(given: str, wanted: str) -> bool:

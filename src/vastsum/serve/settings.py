@@ -38,8 +38,12 @@ class Settings:
                 "others could use this studio without being asked who they are",
                 "add --token with a secret of your own, or leave --host out",
             )
-        if self.token is not None and len(self.token) < MIN_TOKEN_LENGTH:
-            raise ConfigError("--token", "is easily guessed", f"use at least {MIN_TOKEN_LENGTH} characters")
+        if self.token is not None and self.token.strip() != self.token:  # as HTTP and copying would trim it
+            raise ConfigError("--token", "begins or ends with a space", "leave the space out")
+        if self.token is not None and (len(self.token) < MIN_TOKEN_LENGTH or len(set(self.token)) == 1):
+            raise ConfigError(
+                "--token", "is easily guessed", f"use at least {MIN_TOKEN_LENGTH} characters, not all the same"
+            )
         for option, folder in (("--library", self.library), ("--models", self.models)):
             if folder is not None and not folder.is_dir():
                 raise ConfigError(f"{option} {folder}", "is not a folder", "check the name")

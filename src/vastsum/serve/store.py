@@ -128,19 +128,22 @@ class Store:
         try:
             # It may be opened in another thread than the event loop's, which alone uses it then.
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")  # no shared memory: a full disk has no room for its file
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             (version,) = self._db.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise DataError(path, "was written by a newer version", "update vastsum, or choose another --data")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS jobs (id TEXT PRIMARY KEY, number INTEGER UNIQUE, content TEXT NOT NULL)"
-            )
-            self._db.execute(f"PRAGMA user_version={VERSION}")
+            if version < VERSION:
+                self._db.execute(
+                    "CREATE TABLE IF NOT EXISTS jobs "
+                    "(id TEXT PRIMARY KEY, number INTEGER UNIQUE, content TEXT NOT NULL)"
+                )
+                self._db.execute(f"PRAGMA user_version={VERSION}")
         except sqlite3.Error as error:
-            raise DataError(
-                path, f"cannot be used ({error})", "choose another --data, or move this one away"
-            ) from error
+            is_broken = getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+            remedy = "choose another --data, or move this one away" if is_broken else "see to its disk and permissions"
+            raise DataError(path, f"cannot be used ({error})", remedy) from error
 
     def jobs(self) -> Iterator[Job]:
         for (content,) in self._db.execute("SELECT content FROM jobs ORDER BY number"):

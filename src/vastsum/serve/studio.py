@@ -9,7 +9,8 @@ import secrets
 import shutil
 import sqlite3
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -106,13 +107,25 @@ class Studio:
         wanted = edits or job.edits
         if job.state is not State.done or wanted is None:
             raise _not_done(job)
-        return await self._results.chosen(job, wanted)
+        with self._unless_deleted(job):
+            return await self._results.chosen(job, wanted)
 
     async def starts(self, job: Job) -> list[int]:
         """The first frames of the segments as they were found."""
         if job.state is not State.done:
             raise _not_done(job)
-        return [segment.start_frame for segment in (await self._results.whole(job)).segments]
+        with self._unless_deleted(job):
+            return [segment.start_frame for segment in (await self._results.whole(job)).segments]
+
+    @contextmanager
+    def _unless_deleted(self, job: Job) -> Iterator[None]:
+        """What is gone while it is read has no other fault than that."""
+        try:
+            yield
+        except Exception:
+            self.job(job.id)
+            raise
+        self.job(job.id)
 
     # ---- submitting ----
 
@@ -217,7 +230,6 @@ class Studio:
     async def keep(self, job: Job, edits: Edits) -> Summary:
         """Make this the job's selection, once it is seen to make sense."""
         chosen = await self.chosen(job, edits)
-        self.job(job.id)  # it may have been deleted meanwhile
         before, job.edits = job.edits, edits
         try:
             self._store.save(job)

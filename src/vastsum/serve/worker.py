@@ -2,7 +2,7 @@
 
 The task comes as one line of JSON on standard input, which then stays open: when it closes, the studio is gone, and so
 is this process. What happens goes out as lines of JSON: {"stage", "done", "total"} as work goes on, and at last
-{"finished": …} or {"failed": {"problem", "remedy"}}. A process that ends without either has crashed.
+{"finished": …} or {"failed": {"problem", "remedy"}, "is_lacking"}. A process that ends without either has crashed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ _THUMBNAIL_SIZE = (320, 180)
 _MAX_THUMBNAILS = 60
 _NICENESS = 15
 _REPORT_EVERY_S = 0.1
-
-# Playlists are small texts that name other files, which nobody uploaded or opened to the studio.
-_PLAYLISTS = {"hls", "concat", "dash", "imf", "webm_dash_manifest", "sdp", "vobsub"}
+_MEMORY_SHARE = 0.75
+_LEAST_MEMORY_BYTES = 2 * 2**30
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -62,7 +61,6 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
 
     report("opening")
     folder, video = Path(task["folder"]), _go_to(Path(task["video"]))
-    _refuse_playlists(video)
     report("loading models")
     summarizer = Summarizer(model=task["model"], fast=task["fast"])
     summary = summarizer.summarize(video, task["budget"], progress=report)
@@ -118,14 +116,6 @@ def _go_to(video: Path) -> Path:
     return Path(video.name)
 
 
-def _refuse_playlists(video: Path) -> None:
-    from vastsum.video import probe
-
-    containers = set(probe(video).container.split(","))
-    if containers & _PLAYLISTS:
-        raise VideoError(video, "this is a playlist of other files, not a video", "give the video itself")
-
-
 def _take_thumbnails(video: Path, duration_s: float, folder: Path) -> list[float]:
     """Pictures of equal parts of the video as 000.jpg, 001.jpg, …; their times, none where they cannot be had."""
     from PIL import Image
@@ -170,6 +160,13 @@ def _described(error: Exception) -> dict[str, str]:
     }
 
 
+def _is_lacking(error: BaseException | None) -> bool:
+    """Of disk or files to open. Of memory, a video may need more than there will ever be."""
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
+        return True
+    return error is not None and _is_lacking(error.__cause__ or error.__context__)
+
+
 def _own_output() -> IO[str]:
     """Standard output for messages alone: what libraries print goes to standard error instead."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -191,6 +188,18 @@ def _give_way() -> None:
         os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
+def _bound_memory() -> None:
+    """A video that needs more than the machine has is to fail, and nothing else with it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    machine_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    most = max(int(_MEMORY_SHARE * machine_bytes), _LEAST_MEMORY_BYTES)
+    with contextlib.suppress(OSError, ValueError):  # a lower limit is there already
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
 def main() -> None:
     out = _own_output()
     lock = threading.Lock()
@@ -201,14 +210,18 @@ def main() -> None:
             out.flush()
 
     _give_way()
+    _bound_memory()
     task = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_studio, args=(sys.stdin,), daemon=True).start()
     try:
+        from vastsum.video import refuse_playlists
+
+        refuse_playlists()  # the files they name were neither uploaded nor opened to the studio
         send({"finished": TASKS[task["kind"]](task, Reporter(send))})
     except Exception as error:
         if not isinstance(error, VastsumError):
             traceback.print_exc()
-        send({"failed": _described(error)})
+        send({"failed": _described(error), "is_lacking": _is_lacking(error)})
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
 from vastsum.video.sampling import Sample, Samples, sample
 from vastsum.video.shots import Shots, Stretch
+from vastsum.video.source import refuse_playlists
 from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
 
@@ -20,6 +21,7 @@ __all__ = [
     "grab",
     "probe",
     "read_timeline",
+    "refuse_playlists",
     "sample",
     "write_summary",
 ]

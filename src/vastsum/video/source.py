@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Iterator
@@ -29,6 +30,10 @@ VideoPacket: TypeAlias = "Packet[VideoStream]"
 
 # FFmpeg opens these as if they were films: pictures, and text drawn as on a terminal.
 _NOT_VIDEO_FORMATS = {"image2", "tty", "ico"}
+# These name other files, or places in the network.
+_PLAYLISTS = {"concat", "dash", "hls", "imf", "rtp", "rtsp", "sdp", "vobsub", "webm_dash_manifest"}
+# "file:" keeps a colon in a name from being taken for a protocol; playlists may not reach the network.
+_OPENING = {"protocol_whitelist": "file", "fflags": "+genpts"}
 _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _H264_SLICES = range(1, 6)
@@ -287,14 +292,19 @@ def _check_readable(path: Path) -> None:
         raise VideoError(path, f"cannot be read ({error.strerror or error})", "check the name and the disk") from None
 
 
+def refuse_playlists() -> None:
+    """In this process, from now on: they are not opened, so that nothing can be learnt of the files they name."""
+    _OPENING["format_whitelist"] = ",".join(av.formats_available - _PLAYLISTS)
+
+
 def open_container(path: Path) -> InputContainer:
     _check_readable(path)
     try:
-        # "file:" keeps a colon in a name from being taken for a protocol; playlists may not reach the network.
-        options = {"protocol_whitelist": "file", "fflags": "+genpts"}
-        container = av.open(f"file:{path.absolute()}", options=options, metadata_errors="replace")
+        container = av.open(f"file:{path.absolute()}", options=_OPENING, metadata_errors="replace")
     except FFmpegError as error:
         problem = f"not a video that can be read ({error.strerror or error})"
+        if "format_whitelist" in _OPENING and error.errno == errno.EINVAL:
+            problem = "a playlist of other files, or not a video that can be read"
         if _ends_before_its_index(path):
             problem = "the video is cut off: its index, which comes last, is missing"
         raise VideoError(path, problem, _REPAIR) from None

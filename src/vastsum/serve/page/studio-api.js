@@ -68,7 +68,12 @@ class Live extends EventTarget {
         () => this.dispatchEvent(new Event("back")),
         () => {},
       );
-    this.#source.onerror = () => this.dispatchEvent(new Event("lost"));
+    this.#source.onerror = () => {
+      this.dispatchEvent(new Event("lost"));
+      // Refused rather than cut off: sessions end with the studio, and a new one asks for the token again.
+      if (this.#source.readyState === EventSource.CLOSED)
+        get("/about").catch((error) => error.status === 401 && location.reload());
+    };
   }
 
   async refresh() {
