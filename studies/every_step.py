@@ -1,6 +1,6 @@
 """What does it buy to choose after every step, where 5fcv chooses after every epoch?
 
-    python scripts/every_step.py summe.googlenet.h5 --method summdiff -o studies/steps.summe.summdiff.json
+    python studies/every_step.py summe.googlenet.h5 --method summdiff -o studies/steps.summe.summdiff.json
 
 Trains a method on the training part of every split and judges the test videos after every optimiser step. Reports τ of
 the last step, the mean over all, and the best one, after an epoch and after any step; and what random scores reach by
@@ -23,7 +23,7 @@ import torch
 from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.evaluation.metrics import judge
-from vastsum.files import write_json
+from vastsum.files import write_text
 from vastsum.training.loop import Member, Trainer
 from vastsum.training.methods import METHODS
 from vastsum.types import FloatArray, Prediction
@@ -91,13 +91,13 @@ def main() -> None:
         }
         for n, future in enumerate(as_completed(futures), start=1):
             done[futures[future]] = np.round(future.result(), 5).tolist()
-            write_json(arguments.output, settings | {"trainings": done})
+            write_text(arguments.output, json.dumps(settings | {"trainings": done}))
             print(f"{n} of {len(waiting)} trained", flush=True)
 
     trainings = [np.array(done[name_of(*each)]) for each in asked]
     drawn = [random_like(dataset, *each, like) for each, like in zip(asked, trainings, strict=True)]
     found = {arguments.method: summary(trainings), "random": summary(drawn)}
-    write_json(arguments.output, settings | {"found": found, "trainings": done})
+    write_text(arguments.output, json.dumps(settings | {"found": found, "trainings": done}) + "\n")
     steps = sorted({each.shape for each in trainings})
     print(f"epochs and steps of each: {', '.join(f'{epochs} × {own}' for epochs, own in steps)}")
     for name, taus in found.items():

@@ -1,6 +1,6 @@
 """What do people and methods prefer? How importance goes with what is plain to see in a video's features.
 
-    python scripts/preferences.py bench tvsum.googlenet.h5 --methods sum-gan dmasum
+    python studies/preferences.py studies/bench tvsum.googlenet.h5 --methods sum-gan dmasum
 
 Reads the curves that methods of a bench (`vastsum benchmark … -o bench`) predicted for their test videos, and prints
 Kendall's τ of each with three things that need no learning, beside τ of what people say: the mean over videos, and the

@@ -1,7 +1,7 @@
 """Study the linear path of VASTSum alone, with the mean over like frames. No network is trained: minutes on a CPU.
 
-    python scripts/linear_path.py choose tvsum.efficientnet_lite0.h5 summe.efficientnet_lite0.h5
-    python scripts/linear_path.py leave-one-out tvsum.googlenet.h5 summe.googlenet.h5
+    python studies/linear_path.py choose tvsum.efficientnet_lite0.h5 summe.efficientnet_lite0.h5
+    python studies/linear_path.py leave-one-out tvsum.googlenet.h5 summe.googlenet.h5
 
 `choose` finds the weight of the channels and the penalty by nested folds. For each of the five splits, every setting is
 tried on inner folds of the training videos (the test parts of the other four splits, each left out once), the one with

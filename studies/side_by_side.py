@@ -1,6 +1,6 @@
 """One benchmark file with the features of several, side by side: what would two backbones see together?
 
-    python scripts/side_by_side.py tvsum.googlenet.h5 tvsum.efficientnet_lite0.h5 -o tvsum.both.h5
+    python studies/side_by_side.py tvsum.googlenet.h5 tvsum.efficientnet_lite0.h5 -o tvsum.both.h5
 
 The files must hold the same videos at the same picks; all but the features is the first one's.
 """
