@@ -73,7 +73,7 @@ class Task:
 
 @lru_cache
 def read(folder: Path, data: str) -> Mapping[Task, Record]:
-    """The latest record of each training."""
+    """The latest record of each training, as of the last time that this process wrote."""
     table, trainings = _files(folder, data)
     records: dict[Task, Record] = {}
     try:
@@ -85,9 +85,9 @@ def read(folder: Path, data: str) -> Mapping[Task, Record]:
             if record := records.get(task):
                 metrics = {name: float(row[name]) for name in METRICS if row[name]}
                 record["videos"].setdefault(row["protocol"], {})[row["video"]] = metrics
-    except (ValueError, KeyError, TypeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        remedy = "restore both from a copy, or remove them to train anew"
-        raise DataError(trainings, f"or {table.name} beside it is damaged ({error})", remedy) from error
+    except (OSError, ValueError, KeyError, TypeError, EOFError, csv.Error, zlib.error) as error:
+        remedy = "restore both from a copy, or remove both to train anew"
+        raise DataError(trainings, f"or {table.name} beside it cannot be read ({error})", remedy) from error
     return records
 
 
@@ -111,7 +111,7 @@ def add(folder: Path, record: Record) -> None:
 def forget(folder: Path, data: str, methods: Collection[str]) -> None:
     """Their trainings are to be done anew."""
     table, trainings = _files(folder, data)
-    if trainings.exists():
+    if read(folder, data):
         _write(trainings, [line for line in _lines(trainings) if json.loads(line)["method"] not in methods])
         _write(table, [line for line in _lines(table) if line.partition(",")[0] not in methods])
     read.cache_clear()

@@ -55,7 +55,11 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
     waiting = list(waiting_groups(plan, device, together))
 
     def heed(*told: Any) -> None:
-        keep(plan, *told) if len(told) == 1 else report(*told)
+        """Workers tell what a training left, or how far they are."""
+        if len(told) == 1:
+            keep(plan, *told)
+        else:
+            report(*told)
 
     for n_programs, alike in groupby(waiting, lambda group: side_by_side(plan, group, device, workers)):
         own = list(alike)
