@@ -57,11 +57,11 @@ def summe(synthetic_files: dict[str, Path]) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def script() -> Callable[[str], ModuleType]:
-    """A script of the repository as a module, to try its parts."""
+def study() -> Callable[[str], ModuleType]:
+    """A script of studies/ as a module, to try its parts."""
 
     def loaded(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "scripts" / f"{name}.py")
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "studies" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

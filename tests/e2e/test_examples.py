@@ -91,6 +91,7 @@ def test_commands_in_prose_have_only_options_there_are(place: str, command: str)
 
 
 def test_scripts_that_are_named_exist() -> None:
-    for document in documents():
-        for path in re.findall(r"python ((?:scripts|benchmarks)/\w+\.py)", document.read_text(encoding="utf-8")):
+    for document in (*documents(), ROOT / "studies" / "README.md"):
+        text = document.read_text(encoding="utf-8")
+        for path in re.findall(r"python ((?:scripts|benchmarks|studies)/\w+\.py)", text):
             assert (ROOT / path).is_file(), f"{document.name} names {path}"

@@ -38,7 +38,7 @@ def test_onnx_runtime_is_told_to_keep_quiet_unless_someone_said_otherwise(own: s
 
 def test_onnx_runtime_is_imported_in_one_place() -> None:
     importing = set()
-    for folder in ("src", "tests", "benchmarks", "scripts"):
+    for folder in ("src", "tests", "benchmarks", "scripts", "studies"):
         for path in ROOT.joinpath(folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -25,12 +25,13 @@ from typer.testing import CliRunner
 
 from vastsum.cli.app import app
 from vastsum.data import Dataset, load_splits
-from vastsum.errors import CheckpointError, ConfigError, OutputError
+from vastsum.errors import CheckpointError, ConfigError, DataError, OutputError
 from vastsum.evaluation.bench import cost
 from vastsum.evaluation.bench.choosing import chance
 from vastsum.evaluation.bench.curves import curves
 from vastsum.evaluation.bench.pace import Pace
 from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
+from vastsum.evaluation.bench.records import add, packed, read, unpacked
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
 from vastsum.evaluation.bench.work import side_by_side, waiting_groups, work
@@ -41,7 +42,7 @@ from vastsum.scorers.csta import Csta, GoogLeNet, Weights, read_imagenet
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.recipe import Recipe
 from vastsum.training.methods import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
-from vastsum.types import Kind
+from vastsum.types import PAPER_DECODER, Kind, Prediction
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -66,6 +67,7 @@ class Mean(LearnedMethod):
     """The quickest thing that learns: one linear layer."""
 
     recipe = Recipe(epochs=3, batch_size=2, learning_rate=1e-2)
+    MARGIN = 0.0
 
     def build(self, feature_width: int) -> nn.Module:
         return Linear(feature_width)
@@ -148,8 +150,7 @@ def test_a_bench_writes_every_training_and_every_table(tmp_path: Path, tvsum: Da
     plan = plan_of(tmp_path / "bench", tvsum, summe, methods=("length", "ridge", "mean", "absent"), n_seeds=2)
     run(plan)
     assert all(plan.is_done(task) for task in plan.all_tasks())
-    n_mean = len(list((plan.folder / "runs" / "tvsum" / "mean").iterdir()))
-    assert n_mean == 2 * 2 * 5  # regimes, seeds, splits
+    assert sum(task.method == "mean" for task in read(plan.folder, "tvsum")) == 2 * 2 * 5  # regimes, seeds, splits
     tables = write_tables(plan)
     assert [table.name for table in tables][:7] == [
         "tvsum.5fcv", "tvsum.tvt", "tvsum.last", "tvsum.splits", "tvsum.differences", "tvsum.uncertainty",
@@ -179,10 +180,8 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
     run(plan)
     tests = {0: [0.1, 0.3], 1: [0.2, -0.4]}  # by split; the others have both epochs alike
     for task in plan.tasks(plan.benchmarks[0], "mean"):
-        path = task.path(plan.folder)
-        content = json.loads(path.read_text())
         found = tests.get(task.split, [0.0, 0.0]) if task.regime == "whole" else [0.9, 0.9]
-        path.write_text(json.dumps(content | {"watched_tau": found}))
+        add(plan.folder, read(plan.folder, "tvsum")[task] | {"watched_tau": found})
     tables = write_tables(plan)
     table = tables[-1]
     assert table.name == "tvsum.choosing"
@@ -205,10 +204,8 @@ def test_a_table_says_what_choosing_on_test_buys(tmp_path: Path, tvsum: Dataset)
 @pytest.mark.usefixtures("methods")
 def test_each_table_counts_its_own_seeds(tmp_path: Path, tvsum: Dataset) -> None:
     plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",), protocols=("tvt", "last"), n_seeds=2, max_epochs=3)
-    run(plan)
-    for task in plan.all_tasks():
-        if (task.regime, task.seed) == ("tvt", 1):
-            task.path(plan.folder).unlink()
+    run(replace(plan, protocols=("tvt",), n_seeds=1))
+    run(replace(plan, protocols=("last",)), resume=True)
     tvt, last, *_ = write_tables(plan)
     assert (tvt.rows[-1][:2], last.rows[-1][:2]) == (("Mean", "1"), ("Mean", "2"))
     assert "Mean: 5 trainings are still to be done" in tvt.notes
@@ -269,11 +266,11 @@ def test_trainings_that_memory_does_not_hold_together_are_done_apart(tmp_path: P
 def test_what_is_done_is_never_done_again(tmp_path: Path, tvsum: Dataset) -> None:
     plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",))
     run(plan)
-    written = {task: task.path(plan.folder).stat().st_mtime_ns for task in plan.all_tasks()}
+    written = dict(read(plan.folder, "tvsum"))
     more = plan_of(tmp_path / "bench", tvsum, methods=("ridge", "mean"), n_seeds=2)
     run(more, resume=True)
     assert all(more.is_done(task) for task in more.all_tasks())
-    assert {task: task.path(plan.folder).stat().st_mtime_ns for task in plan.all_tasks()} == written
+    assert {task: read(plan.folder, "tvsum")[task] for task in written} == written
 
 
 @pytest.mark.parametrize(("device", "together", "sizes"), [
@@ -313,7 +310,7 @@ def test_together_or_apart_the_numbers_are_the_same(tmp_path: Path, tvsum: Datas
         one, other = (plan.result(task)["videos"] for plan in plans)
         for protocol, videos in one.items():
             for video, found in videos.items():
-                assert found["metrics"]["tau"] == pytest.approx(other[protocol][video]["metrics"]["tau"], abs=1e-4)
+                assert found["tau"] == pytest.approx(other[protocol][video]["tau"], abs=1e-4)
 
 
 def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:
@@ -333,6 +330,42 @@ def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe:
         plan_of(folder, tvsum, methods=("length",), n_seeds=0)
     with pytest.raises(ConfigError, match="two files"):
         plan_of(folder, tvsum, tvsum, methods=("length",))
+
+
+def test_a_bench_of_an_earlier_format_is_refused(tmp_path: Path, tvsum: Dataset) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("length",))
+    open_plan(plan, resume=False)
+    path = plan.folder / "bench.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 1}))
+    with pytest.raises(ConfigError, match="format 1, this version of vastsum reads format 2"):
+        open_plan(plan, resume=True)
+
+
+@pytest.mark.parametrize("damaged", ["tvsum.csv.gz", "tvsum.jsonl.gz"])
+def test_damaged_records_are_told(tmp_path: Path, tvsum: Dataset, damaged: str) -> None:
+    plan = plan_of(tmp_path / "bench", tvsum, methods=("length",), protocols=("last",))
+    run(plan)
+    path = plan.folder / damaged
+    path.write_bytes(path.read_bytes()[:-9])
+    read.cache_clear()
+    for touch in (
+        lambda: plan.result(next(plan.all_tasks())),
+        lambda: open_plan(plan, resume=True, retrain=["length"]),
+    ):
+        with pytest.raises(
+            DataError, match=r"tvsum\.jsonl\.gz.* or tvsum\.csv\.gz beside it cannot be read .*restore both"
+        ):
+            touch()
+
+
+@pytest.mark.parametrize("width", [1.0, 1e-12, 0.0])
+def test_curves_are_kept_to_a_fraction_of_their_own_range(width: float) -> None:
+    mean, std = 0.3 + width * np.random.default_rng(0).random((2, 500))
+    prediction = Prediction(mean, std, PAPER_DECODER)
+    found = unpacked(json.loads(json.dumps(packed(prediction))))
+    np.testing.assert_allclose(found.mean, mean, rtol=0, atol=width * 1e-5 + 1e-16)
+    np.testing.assert_allclose(found.std, std, rtol=0, atol=width * 1e-5 + 1e-16)
+    assert found.decoder == prediction.decoder
 
 
 @pytest.mark.usefixtures("methods")
@@ -406,7 +439,7 @@ def test_a_method_that_is_given_weights_has_a_row_of_its_own(tmp_path: Path, tvs
     assert (row.title, row.missing) == ("CSTA, from ImageNet, 1 of 100 epochs", "")
     other = {name: weight + 1 for name, weight in weights.items()}
     changed = replace(plan, given={IMAGENET: Entry("CSTA, from ImageNet", partial(thin_csta, other))})
-    assert "5 trainings are of an earlier recipe" in method_rows(changed, plan.benchmarks[0])[-1].note
+    assert "5 trainings had other settings than today's" in method_rows(changed, plan.benchmarks[0])[-1].note
 
 
 def test_the_command_takes_weights_by_path(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
@@ -427,13 +460,13 @@ def test_the_command_takes_weights_by_path(tmp_path: Path, synthetic_files: dict
 def test_clip_it_runs_on_a_file_with_text_beside_the_frames(
     tmp_path: Path,
     synthetic_files: dict[str, Path],
-    script: Callable[[str], ModuleType],
+    study: Callable[[str], ModuleType],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As someone makes it who has CLIP's embeddings of frames and captions, in a benchmark file each."""
     monkeypatch.setitem(GIVEN, "clip-it:text", replace(GIVEN["clip-it:text"], learn=lambda _: ClipIt(width=32)))
     both = tmp_path / "tvsum.clip.h5"
-    script("side_by_side").side_by_side([synthetic_files["tvsum"]] * 2, both)
+    study("side_by_side").side_by_side([synthetic_files["tvsum"]] * 2, both)
     asked = ["benchmark", str(both), "--methods", "clip-it,clip-it:text", "--protocol", "last", "--seeds", "1",
              "--max-epochs", "1", "--workers", "1", "-o", str(tmp_path / "bench")]  # fmt: skip
     assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0
@@ -445,17 +478,21 @@ def test_clip_it_runs_on_a_file_with_text_beside_the_frames(
 
 KILLED_AFTER_THREE = """
 import os, signal
-from vastsum.evaluation.bench import work
+from vastsum.evaluation.bench import records, work
 from vastsum.cli import main
 
-write_json = work.write_json
+add, write, begun = records.add, records._write, []
 
-def write_or_die(path, content):
-    if len(list(path.parent.glob("*.json"))) == 3:
+def count(folder, record):
+    begun.append(record)
+    add(folder, record)
+
+def write_or_die(path, *content):
+    if len(begun) == 4 and path.name == "tvsum.csv.gz":
         os.kill(os.getpid(), signal.SIGKILL)
-    write_json(path, content)
+    write(path, *content)
 
-work.write_json = write_or_die
+work.add, records._write = count, write_or_die
 main()
 """
 
@@ -467,14 +504,17 @@ def test_a_killed_bench_goes_on_where_it_was(tmp_path: Path, synthetic_files: di
     quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     killed = subprocess.run([sys.executable, "-c", KILLED_AFTER_THREE, *asked], check=False, **quiet)
     assert killed.returncode == -signal.SIGKILL
-    runs = folder / "runs" / "tvsum" / "vasnet"
-    before = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
-    assert len(before) == 3
+    before = dict(read(folder, "tvsum"))
+    assert [bool(record["videos"]) for record in before.values()] == [True, True, True, False]
     subprocess.run([sys.executable, "-m", "vastsum", *asked, "--resume"], check=True, **quiet)
-    after = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.json")}
+    read.cache_clear()
+    after = read(folder, "tvsum")
     assert len(after) == 5
-    assert {name: after[name] for name in before} == before
-    assert all("failed" not in json.loads(path.read_text()) for path in runs.glob("*.json"))
+    assert all(record["videos"] for record in after.values())
+    assert [after[task] for task in before][:3] == [*before.values()][:3]
+    with gzip.open(folder / "tvsum.csv.gz", "rt") as file:
+        lines = [tuple(row[:5]) for row in csv.reader(file)]
+    assert len(set(lines)) == len(lines), "each training once"
 
 
 @pytest.mark.usefixtures("methods")
@@ -514,10 +554,10 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize(("setting", "value"), [
-    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("slowed", {"": 0.1})
+    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("slowed", {"": 0.1}), ("MARGIN", 0.1)
 ])  # fmt: skip
 @pytest.mark.usefixtures("methods")
-def test_trainings_of_an_earlier_recipe_are_told(
+def test_trainings_of_other_settings_are_told_and_replaced(
     tmp_path: Path, tvsum: Dataset, monkeypatch: pytest.MonkeyPatch, setting: str, value: object
 ) -> None:
     plan = plan_of(tmp_path / "bench", tvsum, methods=("mean",), protocols=("5fcv", "tvt"))
@@ -525,11 +565,16 @@ def test_trainings_of_an_earlier_recipe_are_told(
     assert not method_rows(plan, plan.benchmarks[0])[-1].note
     monkeypatch.setattr(Mean, setting, value)
     (note,) = method_rows(plan, plan.benchmarks[0])[-1].notes("5fcv")
-    folder = tmp_path / "bench" / "runs" / "tvsum" / "mean"
-    assert note == f"10 trainings are of an earlier recipe; remove {folder} and resume"
-    shutil.rmtree(folder)
-    run(plan, resume=True)
-    assert not method_rows(plan, plan.benchmarks[0])[-1].note
+    assert note == "10 trainings had other settings than today's; --retrain mean replaces them"
+    both = replace(plan, methods=("ridge", "mean"))
+    run(both, resume=True)
+    with pytest.raises(ConfigError, match=r"--retrain.*name them in --methods"):
+        open_plan(both, resume=True, retrain=["length"])
+    kept = {task: record for task, record in read(plan.folder, "tvsum").items() if task.method == "ridge"}
+    open_plan(both, resume=True, retrain=["mean"])
+    assert read(plan.folder, "tvsum") == kept
+    run(both, resume=True)
+    assert not method_rows(both, plan.benchmarks[0])[-1].note
 
 
 def test_the_example_in_the_docs_is_a_method_that_works(

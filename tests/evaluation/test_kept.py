@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import re
 from collections import defaultdict
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, cast
@@ -17,31 +21,39 @@ from vastsum.training.protocols import Protocol, recipe_under
 from vastsum.types import Kind
 
 ROOT = Path(__file__).resolve().parents[2]
-RUNS = ROOT / "studies" / "bench" / "runs"
-PROTOCOLS = {"5fcv": "whole", "tvt": "tvt", "last": "whole"}
+BENCH = ROOT / "studies" / "bench"
+PROTOCOLS = ("5fcv", "tvt", "last")
 NOT_KEPT = "°"
 
-Run = dict[str, Any]
 Means = list[float]
 
 
-def kept(folder: Path, regime: str) -> list[Run]:
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob(f"{regime}.*.json"))]
+@cache
+def kept(dataset: str) -> list[dict[str, str]]:
+    """A row a method, protocol, split, seed and video."""
+    with gzip.open(BENCH / f"{dataset.lower()}.googlenet.csv.gz", "rt", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
-def cell(runs: list[Run], protocol: str) -> str:
+@cache
+def trainings(dataset: str) -> list[dict[str, Any]]:
+    with gzip.open(BENCH / f"{dataset}.googlenet.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def cell(rows: list[dict[str, str]]) -> str:
     """As a table of the documentation has it: τ ± its deviation over seeds / ρ."""
-    tau, rho = (_by_seed(runs, protocol, metric) for metric in ("tau", "rho"))
+    tau, rho = (_by_seed(rows, metric) for metric in ("tau", "rho"))
     spread = f" ± {stdev(tau):.3f}" if len(tau) > 1 else ""
     return f"{fmean(tau):.3f}{spread} / {fmean(rho):.3f}".replace("-", "−")
 
 
-def _by_seed(runs: list[Run], protocol: str, metric: str) -> Means:
+def _by_seed(rows: list[dict[str, str]], metric: str) -> Means:
     """The mean over splits of the mean over test videos."""
-    found: dict[int, Means] = defaultdict(list)
-    for run in runs:
-        found[run["seed"]].append(fmean(video["metrics"][metric] for video in run["videos"][protocol].values()))
-    return [fmean(splits) for splits in found.values()]
+    found: dict[str, dict[str, Means]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        found[row["seed"]][row["split"]].append(float(row[metric]))
+    return [fmean(map(fmean, splits.values())) for splits in found.values()]
 
 
 def documented(dataset: str) -> dict[str, dict[str, str]]:
@@ -63,16 +75,16 @@ def documented(dataset: str) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize("dataset", ["TVSum", "SumMe"])
 def test_the_tables_of_results_are_those_of_the_trainings_that_are_kept(dataset: str) -> None:
-    folder = RUNS / f"{dataset.lower()}.googlenet"
     said = documented(dataset)
     for name, entry in METHODS.items():
-        for protocol, regime in PROTOCOLS.items():
-            runs = kept(folder / name, regime)
-            assert len(runs) in ((5,) if entry.fit else (0, 25)), f"{name}: some of its {regime} trainings are missing"
+        for protocol in PROTOCOLS:
+            rows = [row for row in kept(dataset) if (row["method"], row["protocol"]) == (name, protocol)]
+            n_trainings = len({(row["split"], row["seed"]) for row in rows})
+            assert n_trainings in ((5,) if entry.fit else (0, 25)), f"{name}: some of its {protocol} are missing"
             if entry.missing:
-                assert not runs
+                assert not rows
             else:
-                assert said[entry.title][protocol] == (cell(runs, protocol) if runs else NOT_KEPT), (name, protocol)
+                assert said[entry.title][protocol] == (cell(rows) if rows else NOT_KEPT), (name, protocol)
 
 
 @pytest.mark.parametrize("dataset", ["TVSum", "SumMe"])
@@ -86,19 +98,29 @@ def test_the_published_number_stands_beside_each(dataset: str, protocol: Protoco
 
 
 @pytest.mark.parametrize("dataset", ["tvsum", "summe"])
-def test_what_is_kept_was_trained_by_todays_recipes(dataset: str) -> None:
-    trained = [path for path in (RUNS / f"{dataset}.googlenet").iterdir() if METHODS[path.name].learn]
-    assert trained
-    for folder in trained:
-        learn = METHODS[folder.name].learn
+def test_what_is_kept_was_trained_by_todays_settings(dataset: str) -> None:
+    learned = [training for training in trainings(dataset) if METHODS[training["method"]].learn]
+    assert learned
+    for training in learned:
+        name, regime = training["method"], training["regime"]
+        learn = METHODS[name].learn
         assert learn is not None
-        for regime, protocol in (("whole", "5fcv"), ("tvt", "tvt")):
-            method = learn(cast(Kind, dataset))
-            method.recipe = recipe_under(protocol, method.recipe)
-            for run in kept(folder, regime):
-                now = {name: method.trained_by[name] for name in run["recipe"]}
-                assert run["recipe"] == now, (folder.name, regime)
-                assert len(run["watched_tau"]) == method.recipe.epochs
+        # Transfer trains on the other file.
+        kind = {"tvsum": "summe", "summe": "tvsum"}[dataset] if regime == "transfer" else dataset
+        method = learn(cast(Kind, kind))
+        method.recipe = recipe_under("5fcv" if regime == "whole" else regime, method.recipe)
+        then, now = training["settings"], method.trained_by
+        assert {setting for setting in now if setting.startswith(("network.", "loss."))} <= then.keys()
+        assert asdict(method.recipe).keys() <= then.keys()
+        # Constants that are called otherwise since are not other settings.
+        assert {each: then[each] for each in then.keys() & now} == {each: now[each] for each in then.keys() & now}
+        assert len(training["watched_tau"]) == (0 if regime == "transfer" else method.recipe.epochs)
+
+
+def test_what_studies_hold_is_small() -> None:
+    held = [*BENCH.glob("*.gz"), *BENCH.parent.glob("*.*")]
+    assert len(held) > 4
+    assert sum(path.stat().st_size for path in held) < 3e6
 
 
 @pytest.mark.parametrize("method", ["VASTSum", "VASTSum, as in the paper"])

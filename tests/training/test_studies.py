@@ -1,4 +1,4 @@
-"""The scripts around a study: what goes beyond the paper, other splits, two backbones side by side."""
+"""The scripts in studies/: what goes beyond the paper, features side by side, choosing after every step."""
 
 from __future__ import annotations
 
@@ -14,27 +14,15 @@ import h5py
 import numpy as np
 import pytest
 
-from vastsum.data import load_dataset, load_splits
+from vastsum.data import load_dataset
 from vastsum.features.relative import N_CHANNELS
 
 ROOT = Path(__file__).parents[2]
 
 
-def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / script), *map(str, arguments)]
+def run(name: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "studies" / name), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-
-
-def test_other_splits_are_splits(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
-    path = tmp_path / "splits.json"
-    assert run("random_splits.py", synthetic_files["summe"], "-o", path).returncode == 0
-    dataset = load_dataset(synthetic_files["summe"])
-    splits = load_splits(dataset, path).splits
-    assert len(splits) == 5
-    for split in splits:
-        assert {*split.train, *split.test} == set(dataset.videos)
-        assert len(split.test) == round(0.2 * len(dataset.videos))
-    assert len({split.test for split in splits}) > 1
 
 
 def test_the_linear_path_is_chosen_by_folds_that_are_not_tested(synthetic_files: dict[str, Path]) -> None:
@@ -77,26 +65,26 @@ def test_files_of_other_picks_are_refused(tmp_path: Path, synthetic_files: dict[
 
 
 def test_a_study_of_every_step_goes_on_where_it_stopped(
-    script: Callable[[str], ModuleType], tmp_path: Path, synthetic_files: dict[str, Path],
+    study: Callable[[str], ModuleType], tmp_path: Path, synthetic_files: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     output = tmp_path / "steps.json"
     asked = [synthetic_files["summe"], "--method", "vasnet", "--max-epochs", 2, "-o", output]
     done = run("every_step.py", *asked)
     assert done.returncode == 0, done.stderr
-    study = json.loads(output.read_text())
-    assert len(study["trainings"]) == 5
-    for found in study["found"].values():
+    whole = json.loads(output.read_text())
+    assert len(whole["trainings"]) == 5
+    for found in whole["found"].values():
         assert max(found["mean of all"], found["best epoch"]) <= found["best step"]
-    (_, *rest) = study["trainings"].items()
-    output.write_text(json.dumps(study | {"trainings": dict(rest)}))
+    (_, *rest) = whole["trainings"].items()
+    output.write_text(json.dumps(whole | {"trainings": dict(rest)}))
 
     # From here on in this process, which has loaded torch.
-    monkeypatch.syspath_prepend(ROOT / "scripts")  # where the workers find the module
+    monkeypatch.syspath_prepend(ROOT / "studies")  # where the workers find the module
     monkeypatch.setattr(sys, "argv", ["every_step.py", *map(str, asked)])
-    script("every_step").main()
+    study("every_step").main()
     assert "1 of 1 trained" in capsys.readouterr().out
-    assert json.loads(output.read_text())["found"] == study["found"]
+    assert json.loads(output.read_text())["found"] == whole["found"]
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--max-epochs", "3"])
     with pytest.raises(SystemExit, match=r"error: .* holds another study"):  # a text, so the exit code is 1
-        runpy.run_path(str(ROOT / "scripts" / "every_step.py"), run_name="__main__")
+        runpy.run_path(str(ROOT / "studies" / "every_step.py"), run_name="__main__")

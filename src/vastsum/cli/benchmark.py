@@ -51,6 +51,9 @@ def benchmark(
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
+    retrain: Annotated[
+        str, typer.Option(help="With --resume: methods to train anew, with commas between them.", show_default=False)
+    ] = "",
 ) -> None:
     """Train and compare all methods under the same splits, features and budget; write tables and pictures."""
     datasets = [load_dataset(path) for path in data]
@@ -79,7 +82,7 @@ def benchmark(
         max_epochs=max_epochs,
         given=given,
     )
-    open_plan(plan, resume=resume)
+    open_plan(plan, resume=resume, retrain=_listed(retrain))
     waiting = sum(not plan.is_done(task) for task in plan.all_tasks())
     pace = Pace(plan)
     with counting() as progress:

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import torch
 
 from vastsum.errors import VastsumError
 from vastsum.evaluation.bench.judges import Judges
 from vastsum.evaluation.bench.plan import Plan
-from vastsum.evaluation.bench.work import Group, Report, record_of, records_of, waiting_groups
-from vastsum.files import write_json
+from vastsum.evaluation.bench.records import Record
+from vastsum.evaluation.bench.work import Group, Report, keep, record_of, records_of, waiting_groups
 from vastsum.scale.crew import Attempt, share_out
 from vastsum.scale.fleet import CrewOf
 
@@ -27,7 +26,7 @@ class Trainer:
         torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the crew
         self._plan, self._device = plan, device
 
-    def __call__(self, attempt: Attempt[Group]) -> list[dict[str, Any]]:
+    def __call__(self, attempt: Attempt[Group]) -> list[Record]:
         group = attempt.task
         with Judges(self._plan.benchmark(group.benchmark)) as judges:
             return list(records_of(self._plan, group, judges, lambda *_: None, self._device))
@@ -44,6 +43,6 @@ def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, togethe
             if isinstance(records, VastsumError):
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
-            for task, record in zip(group.tasks, records, strict=True):
-                write_json(task.path(plan.folder), record)
+            for record in records:
+                keep(plan, record)
             report(group.name, len(group.tasks))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from inspect import isclass
 from typing import Any
 
 import numpy as np
@@ -51,8 +53,19 @@ class LearnedMethod(ABC):
 
     @property
     def trained_by(self) -> dict[str, Any]:
-        """All that says how it learns, in terms of JSON: a training by anything else is another one."""
-        return asdict(self.recipe) | {"slowed": dict(self.slowed)}
+        """All that says how it learns, in terms of JSON: a training by anything else is another one. Beside the recipe
+        these are the method's own numbers, and those in capitals where it is written: sizes of its network, weights of
+        its losses."""
+        module = sys.modules[type(self).__module__]
+        classes = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
+        numbers = {
+            f"{getattr(space, '__qualname__', 'module')}.{name}": value
+            for space in (module, *filter(isclass, classes))
+            for name, value in vars(space).items()
+            if name.isupper() and isinstance(value, int | float)
+        }
+        own = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
+        return asdict(self.recipe) | {"slowed": dict(self.slowed)} | numbers | own
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

@@ -1,9 +1,7 @@
 """What a bench consists of, and where each of its results lies.
 
 DIR/bench.json                                 what was asked for
-DIR/runs/tvsum.googlenet/vasnet/whole.split0.seed0.json   one training: what it scored on every test video
-DIR/runs/tvsum.googlenet/vasnet/tvt.split0.seed0.json     the same with a validation part held out
-DIR/runs/tvsum.googlenet/vasnet/transfer.split0.seed0.json   trained on the other files, tested on all of this one
+DIR/tvsum.googlenet.….gz                       what its trainings left: see records.py
 DIR/tables/…                                   made of these
 DIR/bookmarks/…                                where long trainings are; gone when all is done
 """
@@ -11,59 +9,23 @@ DIR/bookmarks/…                                where long trainings are; gone 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from vastsum import __version__
 from vastsum.data import BenchmarkVideo, Dataset, Split
 from vastsum.data.splits import Splits
-from vastsum.errors import ConfigError, DataError, OutputError
+from vastsum.errors import ConfigError, OutputError
+from vastsum.evaluation.bench.records import Record, Regime, Task, forget, read
 from vastsum.files import write_json
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.methods import Entry, entry_of
 from vastsum.training.protocols import Parts, Protocol, parts_of
 from vastsum.types import Kind
 
-Regime = Literal["whole", "tvt", "transfer"]
-"""What is trained on: the whole training part of a split (5fcv and last are read off it), that less a validation part,
-or the other files."""
-
-
-BOOKMARKS = "bookmarks"
-
-
-@dataclass(frozen=True)
-class Task:
-    """One training of one method on one file."""
-
-    data: str
-    method: str
-    regime: Regime
-    split: int
-    seed: int
-
-    @property
-    def what(self) -> str:
-        """Which method on which file: what progress is told of."""
-        return f"{self.method} on {self.data}"
-
-    @property
-    def chosen_by(self) -> Protocol:
-        """The protocol that chooses its epoch; `last` needs none."""
-        return "5fcv" if self.regime == "whole" else self.regime
-
-    def path(self, folder: Path) -> Path:
-        return folder / "runs" / self.data / self.method / f"{self._name}.json"
-
-    def bookmark(self, folder: Path) -> Path:
-        """Of the group that this is the first of."""
-        return folder / BOOKMARKS / self.data / self.method / f"{self._name}.safetensors"
-
-    @property
-    def _name(self) -> str:
-        return f"{self.regime}.split{self.split}.seed{self.seed}"
+FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,16 +170,17 @@ class Plan:
             for method in self.methods:
                 yield from self.tasks(benchmark, method)
 
-    def result(self, task: Task) -> dict[str, Any] | None:
+    @property
+    def drawn(self) -> Protocol:
+        """The protocol whose predictions are kept, to be drawn: where possible, one that chooses no epoch on test."""
+        return "last" if "last" in self.protocols else self.protocols[0]
+
+    def result(self, task: Task) -> Record | None:
         """What was written for a task; None where it is still to be done, or was trained on other files."""
-        path = task.path(self.folder)
-        try:
-            content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+        record = read(self.folder, task.data).get(task)
+        if record is None or record.get("trained_on", {}) != self.trained_on(task):
             return None
-        except OSError as error:
-            raise DataError(path, f"cannot be read ({error.strerror or error})", "check its permissions") from error
-        return content if content.get("trained_on", {}) == self.trained_on(task) else None
+        return record if record["videos"] or "failed" in record else None
 
     def is_done(self, task: Task) -> bool:
         result = self.result(task)
@@ -225,7 +188,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "format": 1,
+            "format": FORMAT,
             "vastsum": __version__,
             "data": {
                 benchmark.name: {
@@ -247,12 +210,18 @@ def _split(split: Split) -> dict[str, list[str]]:
     return {part: list(names) for part, names in asdict(split).items()}
 
 
-def open_plan(plan: Plan, *, resume: bool) -> None:
-    """Claim the folder. Methods, protocols and seeds may be added to a bench; its data and epochs may not change."""
+def open_plan(plan: Plan, *, resume: bool, retrain: Collection[str] = ()) -> None:
+    """Claim the folder. Methods, protocols and seeds may be added to a bench; its data and epochs may not change.
+    Trainings of the methods to `retrain` are forgotten."""
+    if not set(retrain) <= set(plan.methods):
+        raise ConfigError("--retrain", f"{', '.join(retrain)}: not all are among the methods", "name them in --methods")
     path = plan.folder / "bench.json"
     now = plan.to_dict()
     if path.exists() and resume:
         earlier = json.loads(path.read_text(encoding="utf-8"))
+        if earlier["format"] != FORMAT:
+            problem = f"is a bench of format {earlier['format']}, this version of vastsum reads format {FORMAT}"
+            raise ConfigError(plan.folder, problem, "choose another -o")
         for key in ("data", "max_epochs"):
             shared = now[key] if key != "data" else {name: now[key][name] for name in now[key] if name in earlier[key]}
             before = earlier[key] if key != "data" else {name: earlier[key][name] for name in shared}
@@ -264,3 +233,6 @@ def open_plan(plan: Plan, *, resume: bool) -> None:
     elif plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise OutputError(plan.folder, "exists already", "add --resume to go on with it, or choose another -o")
     write_json(path, now)
+    if retrain:
+        for benchmark in plan.benchmarks:
+            forget(plan.folder, benchmark.name, retrain)

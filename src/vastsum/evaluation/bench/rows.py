@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from vastsum.evaluation.bench.plan import Benchmark, Plan
+from vastsum.evaluation.bench.records import Record, unpacked
 from vastsum.evaluation.published import Published, published
 from vastsum.evaluation.report import Row, VideoResult, reference_rows
 from vastsum.training.methods import Entry
 from vastsum.training.protocols import MEANING, Protocol, recipe_under
-from vastsum.types import Decoder, FloatArray, Kind, Prediction
+from vastsum.types import FloatArray, Kind
 
 N_RESAMPLES = 2000
 ALIKE = 1e-4  # a network whose importances of a video are no further apart has most likely saturated
@@ -103,8 +103,7 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
         shortest = min(map(len, test_tau))  # a recipe may have changed between the trainings of one bench
         row.test_tau = np.array([each[:shortest] for each in test_tau])
     if n_outdated:
-        folder = next(plan.tasks(benchmark, method)).path(plan.folder).parent
-        outdated = f"{n_outdated} trainings are of an earlier recipe; remove {folder} and resume"
+        outdated = f"{n_outdated} trainings had other settings than today's; --retrain {method} replaces them"
         row.note = "; ".join(filter(None, (row.note, outdated)))
     if failures:
         row.missing = f"failed: {failures[0]}"
@@ -119,22 +118,20 @@ def _title(plan: Plan, entry: Entry, kind: Kind) -> str:
     return entry.title if plan.epochs(own) == own else f"{entry.title}, {plan.epochs(own)} of {own} epochs"
 
 
-def _is_outdated(result: dict[str, Any], now: dict[str, Any]) -> bool:
+def _is_outdated(result: Record, now: Mapping[str, object]) -> bool:
     """Whether it was trained in another way than it would be now. Settings that are new since do not count."""
-    return any(now.get(name, value) != value for name, value in result.get("recipe", {}).items())
+    return any(now.get(name, value) != value for name, value in result.get("settings", {}).items())
 
 
-def _results(result: dict[str, Any], protocol: Protocol) -> list[VideoResult]:
+def _results(result: Record, protocol: Protocol) -> list[VideoResult]:
+    curves = result.get("curves", {}).get(protocol, {})
     return [
-        VideoResult(video, result["split"], result["seed"], found["metrics"], found["undefined"], _prediction(found))
-        for video, found in result["videos"].get(protocol, {}).items()
-    ]
-
-
-def _prediction(found: dict[str, Any]) -> Prediction | None:
-    if "mean" not in found:
-        return None
-    return Prediction(np.array(found["mean"]), np.array(found["std"]), Decoder(**found.get("decoder", {})))
+        VideoResult(
+            video, result["split"], result["seed"], metrics,
+            prediction=unpacked(curves[video]) if video in curves else None,
+        )
+        for video, metrics in result["videos"].get(protocol, {}).items()
+    ]  # fmt: skip
 
 
 def _reference_rows(plan: Plan, benchmark: Benchmark) -> list[MethodRow]:

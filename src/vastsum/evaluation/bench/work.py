@@ -1,4 +1,4 @@
-"""Doing what a bench's plan says: train, score, write one file a training; a failure is a result too."""
+"""Doing what a bench's plan says: train, score, add to its records; a failure is a result too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import torch
 
 from vastsum import __version__
 from vastsum.evaluation.bench.judges import Judges
-from vastsum.evaluation.bench.plan import BOOKMARKS, Plan, Task
-from vastsum.files import write_json
+from vastsum.evaluation.bench.plan import Plan
+from vastsum.evaluation.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.bookmarks import Bookmark
@@ -26,7 +26,6 @@ from vastsum.training.methods import Entry
 from vastsum.training.population import Assignment, Trained, groups, train_together
 from vastsum.training.protocols import Protocol, recipe_under
 from vastsum.training.workers import share_out, tell
-from vastsum.types import Prediction
 
 GPU_SHARE = 0.95  # of a GPU's memory that programs side by side divide among them; each has something beside its part
 
@@ -54,11 +53,19 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
     """Do all tasks that are not done. On CPU `workers` groups train side by side; on a GPU as many as suit a method,
     and where that is one, the workers judge."""
     waiting = list(waiting_groups(plan, device, together))
+
+    def heed(*told: Any) -> None:
+        """Workers tell what a training left, or how far they are."""
+        if len(told) == 1:
+            keep(plan, *told)
+        else:
+            report(*told)
+
     for n_programs, alike in groupby(waiting, lambda group: side_by_side(plan, group, device, workers)):
         own = list(alike)
         n_workers = min(n_programs, len(own))
         if n_workers > 1:
-            share_out(own, _work, report, n_workers, _start_worker, plan, device, n_workers)
+            share_out(own, _work, heed, n_workers, _start_worker, plan, device, n_workers)
         else:
             _work_alone(plan, own, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
@@ -80,7 +87,8 @@ def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: i
         if own:
             with Judges(benchmark, workers if device != "cpu" else 1) as judges:
                 for group in own:
-                    do_group(plan, group, judges, report, device)
+                    for record in records_of(plan, group, judges, report, device, resumable=True):
+                        keep(plan, record)
                     free_memory()  # recordings hold the trainer that holds them
 
 
@@ -126,22 +134,21 @@ def _start_worker(plan: Plan, device: str, n_programs: int) -> None:
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
     with Judges(plan.benchmark(group.benchmark)) as judges:
-        do_group(plan, group, judges, tell, _worker["device"])
+        for record in records_of(plan, group, judges, tell, _worker["device"], resumable=True):
+            tell(record)  # only one process writes
     free_memory()
 
 
-def do_group(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> None:
-    """Train and score a group, and write down what came of it."""
-    records = records_of(plan, group, judges, report, device, resumable=True)
-    for task, content in zip(group.tasks, records, strict=True):
-        write_json(task.path(plan.folder), content)
-        with suppress(OSError):  # all that are left are removed when all is done
-            task.bookmark(plan.folder).unlink(missing_ok=True)
+def keep(plan: Plan, record: Record) -> None:
+    """Write down what a training left, which its bookmark is no longer needed for."""
+    add(plan.folder, record)
+    with suppress(OSError):  # all that are left are removed when all is done
+        Task.of(record).bookmark(plan.folder).unlink(missing_ok=True)
 
 
 def records_of(
     plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool = False
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results; if
     memory does not hold the group, its halves are done one after the other. Where the plan's folder is at hand, a long
     training that is killed can be resumed."""
@@ -172,8 +179,8 @@ def records_of(
         yield record_of(task, result, device, seconds)
 
 
-def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -> dict[str, Any]:
-    return {"format": 1, "vastsum": __version__, **asdict(task), "device": device, "seconds": seconds} | result
+def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -> Record:
+    return {"vastsum": __version__, **asdict(task), "device": device, "seconds": seconds} | result
 
 
 def _results(
@@ -197,12 +204,12 @@ def _results(
     trained = train_together(method, kind, assignments, judges.judge, epoch_done, device, bookmark)
     return [
         {
-            "recipe": method.trained_by,
+            "settings": method.trained_by,
             "trained_on": plan.trained_on(task),
             "n_parameters": outcome.n_parameters,
             "chosen_epoch": outcome.chosen_epoch,
             "watched_tau": [round(tau, 6) for tau in outcome.watched_tau],
-            "videos": _scored(plan, task, _judged_scorers(task, outcome), judges),
+            **_scored(plan, task, _judged_scorers(task, outcome), judges),
         }
         for task, outcome in zip(group.tasks, trained, strict=True)
     ]
@@ -228,36 +235,23 @@ def _fitted(plan: Plan, entry: Entry, task: Task, judges: Judges) -> dict[str, A
     """A closed form has no epoch to choose: the same prediction stands under every protocol."""
     assert entry.fit is not None
     scorer = entry.fit(plan.material(task).training)
-    scored = _scored(plan, task, {task.chosen_by: scorer}, judges)[task.chosen_by]
-    protocols = ("5fcv", "last") if task.regime == "whole" else (task.regime,)
-    return {"trained_on": plan.trained_on(task), "videos": dict.fromkeys(protocols, scored)}
+    protocols: tuple[Protocol, ...] = ("5fcv", "last") if task.regime == "whole" else (task.regime,)
+    one = plan.drawn if plan.drawn in protocols else protocols[0]
+    scored = _scored(plan, task, {one: scorer}, judges)
+    return scored | {"trained_on": plan.trained_on(task), "videos": dict.fromkeys(protocols, scored["videos"][one])}
 
 
-def _scored(
-    plan: Plan, task: Task, scorers: Mapping[Protocol, Scorer], judges: Judges
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """{protocol: {video: metrics}} on the test videos."""
-    videos = plan.material(task).test
-    scored: dict[str, dict[str, dict[str, Any]]] = {}
+def _scored(plan: Plan, task: Task, scorers: Mapping[Protocol, Scorer], judges: Judges) -> Record:
+    """Metrics on the test videos under each protocol, and the curves of the first seed to look at."""
+    test = plan.material(task).test
+    videos, curves = {}, {}
     for protocol, scorer in scorers.items():
-        predicted = [(scorer.predict(video.features, video.segments), video) for video in videos]
+        predicted = [(scorer.predict(video.features, video.segments), video) for video in test]
         measured = judges.measure(predicted)
-        scored[protocol] = {
-            video.name: {"metrics": metrics, "undefined": undefined, **_kept(task, prediction)}
-            for (prediction, video), (metrics, undefined) in zip(predicted, measured, strict=True)
-        }
-    return scored
-
-
-def _kept(task: Task, prediction: Prediction) -> dict[str, Any]:
-    """The curves of the first seed are kept to look at."""
-    if task.seed != 0:
-        return {}
-    return {
-        "mean": prediction.mean.round(6).tolist(),
-        "std": prediction.std.round(6).tolist(),
-        "decoder": asdict(prediction.decoder),
-    }
+        videos[protocol] = {video.name: found for (_, video), (found, _) in zip(predicted, measured, strict=True)}
+        if task.seed == 0 and protocol == plan.drawn:
+            curves[protocol] = {video.name: packed(prediction) for prediction, video in predicted}
+    return {"videos": videos, "curves": curves}
 
 
 def _assignment(plan: Plan, task: Task) -> Assignment:
