@@ -34,7 +34,7 @@ for half an hour. After that, take the lid off and bake the loaf until it is as 
 comes out: a good crust crackles as it cools. You may be tempted to cut it at once, and everybody does so the first
 time. Wait another hour, if you can. The second loaf will be better than the first, and the tenth will be yours."""
 VOICES = ("en-us+m3", "gmw/en-GB-x-rp+f2", "gmw/en-029")
-WORD_GAPS = (0, 5, 10)  # in eSpeak's units, about 12 ms; with 10, words take up about two thirds of the time
+WORD_GAPS = (0, 5, 7, 10)  # in eSpeak's units, about 12 ms; with 10, words take up about two thirds of the time
 MUSIC_DB = (None, -12.0)
 N_TIMES, WITHIN_S = 1000, 0.8
 

@@ -25,7 +25,7 @@ _MARGIN_S = 0.1  # who stops within this of a word is not clear of it
 # How unfit a place is to cut, in decibels: how loud it is around, how loud further around, and how likely speech. The
 # weights are those that kept cuts out of words best (benchmarks/pauses.py), clean and with music or noise beneath.
 _AROUND_HOPS, _FURTHER_HOPS = 11, 25
-_FURTHER_WEIGHT, _VOICE_DB, _DISTANCE_DB_PER_S = 0.3, 10.0, 2.0
+_FURTHER_WEIGHT, _VOICE_DB, _DISTANCE_DB_PER_S = 0.7, 15.0, 2.0
 # A place is a pause if the detector hears none, or if it is this much quieter than the speech around.
 _PAUSE_VOICE, _PAUSE_DB, _NEIGHBOURS_S = 0.8, 15.0, 2.0
 
