@@ -2,8 +2,9 @@
 
     python benchmarks/speech.py [VIDEO ...] [--minutes 60]
 
-Without videos, one is made: a picture a second, and stereo AAC of 48 kHz. Ratios are the length of the sound to the time
-that it took; CPU time beside it, for a busy machine. Each measure is a process of its own, so that its peak memory is its own.
+Without videos, one is made: a picture a second, and stereo AAC of 48 kHz. Ratios are the length of the sound to the
+time that it took; the CPU's time stands beside it, for a busy machine. Each measure is a process of its own, so that
+its peak memory is its own.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ began, began_cpu = time.perf_counter(), time.process_time()
 """
 EPILOGUE = """
 wall, cpu = time.perf_counter() - began, time.process_time() - began_cpu
-print(f"{n:9.0f} {wall:8.2f} {n / wall:6.0f} {cpu:8.2f} {n / cpu:6.0f} {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f}")
+peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{n:9.0f} {wall:8.2f} {n / wall:6.0f} {cpu:8.2f} {n / cpu:6.0f} {peak_mb:8.0f}")
 """
 
 
