@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from threading import Event
@@ -161,6 +162,17 @@ def test_ten_hours_with_long_gaps_fit_in_little_memory() -> None:
     assert speech.loudness[400:-400].max() > 2 * 60
     assert speech.loudness[400 : 3600 * 100 - 1].max() == 0
     assert most < 32 * 2**20
+
+
+def test_threads_do_not_disturb_each_other(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
+    sound = script("export_voice_detector").syllables(n_steps=400)[None]
+    films = [film_with_sound(tmp_path / f"{n}.mkv", (1 - n / 4) * sound, RATE, "mono", "flac") for n in range(4)]
+    alone = [find_speech(film) for film in films]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(find_speech, films))
+    for one, other in zip(alone, together, strict=True):
+        assert (one.voice == other.voice).all()
+        assert (one.loudness == other.loudness).all()
 
 
 def test_it_stops_when_told(tmp_path: Path) -> None:
