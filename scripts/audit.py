@@ -69,7 +69,8 @@ the smallest install that brings a package: *core* is `pip install vastsum`, the
 have FFmpeg in them, which calls itself "LGPL version 3 or later", and beside it libx264 and libx265, which are under
 the GPL, version 2 or later. Whoever passes on an image or an installer with these wheels inside passes on those
 libraries too, under their terms. Torch as locked here is for CPUs; its wheels for NVIDIA's GPUs bring NVIDIA's
-libraries, under NVIDIA's terms. The embedded backbone, EfficientNet-Lite0, is under Apache-2.0.
+libraries, under NVIDIA's terms. The embedded backbone, EfficientNet-Lite0, is under Apache-2.0; the embedded voice
+detector, Silero VAD, is under the MIT licence.
 
 | package | version | licence | used by |
 | --- | --- | --- | --- |

@@ -1,4 +1,4 @@
-"""Videos: probed, sampled, and looked into."""
+"""Videos: probed, sampled, looked into and listened to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_bytes
 from fuzz.target import Target
+from vastsum.sound import find_speech
 from vastsum.video import grab, probe, sample
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "video"))
@@ -44,6 +45,8 @@ def use(path: Path) -> None:
     assert 0 <= indices[-1] < samples.timeline.n_frames, (indices, samples.timeline.n_frames)
     assert samples.timeline.duration_s > 0, samples.timeline
     grab(path, [0.0, 0.5], max_size=(16, 16), threads=1)
+    speech = find_speech(path)
+    assert all(start_s < end_s for start_s, end_s in speech.spans), speech.spans
 
 
 TARGET = Target("video.mp4", seeds, use, mutate_bytes, native=True)

@@ -59,7 +59,8 @@ def test_wheel_is_small_and_complete(wheel: Path) -> None:
     assert wheel.stat().st_size < MAX_WHEEL_BYTES
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    for needed in ("efficientnet_lite0.onnx", "vastsum.onnx", "LICENSE.efficientnet_lite0.txt", "checksums.json"):
+    needed_assets = {"efficientnet_lite0.onnx", "vastsum.onnx", "silero_vad.onnx", "checksums.json"}
+    for needed in needed_assets | {"LICENSE.efficientnet_lite0.txt", "LICENSE.silero_vad.txt"}:
         assert f"vastsum/assets/{needed}" in names
     assert "vastsum/py.typed" in names
     for shared in ("man/man1/vastsum.1", "bash-completion/completions/vastsum"):

@@ -87,8 +87,9 @@ class _Ear:
         self._n = max(self._n, position)  # the piece is silent where nothing was put
 
     def _hear(self) -> None:
-        self._voice.append(np.round(self._detector.hear(self._piece) * 255).astype(np.uint8))
-        self._loudness.append(loudness(self._piece))
+        piece = np.clip(np.nan_to_num(self._piece), -1, 1)  # damaged sound of floats may hold anything
+        self._voice.append(np.round(self._detector.hear(piece) * 255).astype(np.uint8))
+        self._loudness.append(loudness(piece))
         self._piece[:] = 0
 
     def speech(self, n_damaged: int) -> Speech:

@@ -16,16 +16,15 @@ UInt8Array = NDArray[np.uint8]
 
 HOP = 160  # samples, 10 ms
 STEP_S, HOP_S = STEP / RATE, HOP / RATE
-# The detector hears a word begin and end one step late.
+# The detector is late by a step, measured on words whose times are known.
 _LAG_STEPS = 1
-# Speech begins above the one probability and lasts until it falls below the other: the detector's own defaults.
-_BEGINS, _ENDS = round(0.5 * 255), round(0.35 * 255)
+_SPOKEN = 128  # of 255
 _SHORTEST_SPEECH_S, _LONGEST_PAUSE_S = 0.25, 0.2
 _MARGIN_S = 0.1  # who stops within this of a word is not clear of it
 # How unfit a place is to cut, in decibels: how loud it is around, how loud further around, and how likely speech. The
-# weights are those that kept cuts out of words best (benchmarks/pauses.py), clean and with music or noise beneath.
+# weights were chosen on generated speech, clean and with music or noise; benchmarks/pauses.py measures on other speech.
 _AROUND_HOPS, _FURTHER_HOPS = 11, 25
-_FURTHER_WEIGHT, _VOICE_DB, _DISTANCE_DB_PER_S = 0.3, 10.0, 2.0
+_FURTHER_WEIGHT, _VOICE_DB, _DISTANCE_DB_PER_S = 0.7, 15.0, 2.0
 # A place is a pause if the detector hears none, or if it is this much quieter than the speech around.
 _PAUSE_VOICE, _PAUSE_DB, _NEIGHBOURS_S = 0.8, 15.0, 2.0
 
@@ -41,8 +40,7 @@ class Speech:
     @cached_property
     def spans(self) -> list[tuple[float, float]]:
         """(start_s, end_s) of each stretch of speech; pauses shorter than 0.2 s are part of it."""
-        decided = np.where((self.voice >= _BEGINS) | (self.voice < _ENDS), np.arange(len(self.voice)), 0)
-        spoken = self.voice[np.maximum.accumulate(decided)] >= _BEGINS  # where undecided, as it was before
+        spoken = self.voice >= _SPOKEN
         edges = np.flatnonzero(np.diff(spoken, prepend=False, append=False)).reshape(-1, 2)
         spans: list[tuple[float, float]] = []
         for start_s, end_s in np.maximum(edges - _LAG_STEPS, 0) * STEP_S:

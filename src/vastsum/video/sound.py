@@ -27,6 +27,8 @@ _FADE_S = 0.005
 _RUN_UPS_S = (Fraction(1, 4), Fraction(3), Fraction(30))
 # Timestamps are rounded (to 1 ms in Matroska); only what exceeds this is a gap in the sound.
 _TOLERANCE_S = 0.01
+# A flipped bit can send one block far ahead; a longer gap than this is only believed if the next block agrees.
+_LONG_GAP_S = 1
 
 
 def default_audio_stream(container: InputContainer) -> AudioStream | None:
@@ -146,12 +148,16 @@ class Sound:
     def blocks(self) -> Iterator[tuple[Fraction | None, Float32Array]]:
         """Sound (channels, samples) from where the file stands, each with the time it begins at, if that is known."""
         expected: Fraction | None = None
+        after_gap = Fraction(0)
         for frame in self._resampled():
             at_s = frame.pts * Fraction(frame.time_base) if frame.pts is not None and frame.time_base else None
+            length_s = Fraction(frame.samples, self.rate)
             if at_s is None or (expected is not None and abs(at_s - expected) < _TOLERANCE_S):
                 at_s = expected
+            elif expected is not None and at_s > expected + _LONG_GAP_S and abs(at_s - after_gap) > _TOLERANCE_S:
+                at_s, after_gap = expected, at_s + length_s
             if at_s is not None:
-                expected = at_s + Fraction(frame.samples, self.rate)
+                expected = at_s + length_s
             yield at_s, np.asarray(frame.to_ndarray(), np.float32)
 
     def _resampled(self) -> Iterator[AudioFrame]:
@@ -185,7 +191,7 @@ class Sound:
                     except FFmpegError:  # a damaged packet leaves a gap, which becomes silence
                         self.n_damaged += packet.pts is None or packet.pts * packet.time_base >= self._wanted_from
                 return
-            except FFmpegError:
+            except (FFmpegError, IndexError):  # PyAV's, where damage makes a further stream appear
                 self.n_damaged += 1
                 errors_in_a_row += 1
 

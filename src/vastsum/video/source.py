@@ -175,7 +175,7 @@ class Source(Closing):
                     n_read += 1
                     yield packet
                 return
-            except FFmpegError:
+            except (FFmpegError, IndexError):  # PyAV's, where damage makes a further stream appear
                 self.n_unreadable += 1
                 errors_in_a_row += 1
                 if errors_in_a_row > 3:
