@@ -79,7 +79,10 @@ class Summarizer:
         *,
         progress: Progress | None = None,
     ) -> Summary:
-        """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30")."""
+        """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30").
+
+        A video shorter than the length is kept whole, and the timeline's warnings say so.
+        """
         # Positional, since str(0.00001) would be "1e-05".
         asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
         report = progress or (lambda *_: None)
@@ -92,8 +95,8 @@ class Summarizer:
             threads=self.threads,
             progress=lambda done_s, total_s: report("watching", done_s, total_s),
         )
-        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings))
-        share = asked.fraction_of(timeline.duration_s)
+        share, of_budget = asked.fraction_of(timeline.duration_s), asked.warnings(timeline.duration_s)
+        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *of_budget))
         report("segmenting", 0, None)
         longest_s = max_segment_s(timeline.duration_s, share)
         segments = segment(features, picks, timeline.n_frames, timeline.fps, segmenter=self.segmenter, max_s=longest_s)

@@ -175,13 +175,39 @@ def test_budgets(run_here: Callable[..., Result], beeping: Path, tmp_path: Path,
     assert summary.duration_s > 0.5 * fraction * summary.video.duration_s
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_video_shorter_than_the_budget_is_kept_whole(
+    run_here: Callable[..., Result], video_of: Callable[[str], Path], tmp_path: Path, together: bool
+) -> None:
+    result = run_here(
+        "summarize", video_of("2 s"), *[video_of("1 frame")] * together, "-o", tmp_path, "--budget=30s", "--fast"
+    )
+    assert result.returncode == 0, result.stderr
+    summary, _ = assert_sound_summary(tmp_path / "2_s.summary.json", tmp_path / "2_s.summary.mp4", budget=1.0)
+    assert summary.n_frames == summary.video.n_frames
+    assert f"note: {video_of('2 s')}: the budget is longer than the video: all of it is kept" in result.stderr
+
+
+@pytest.mark.parametrize("into", [[], ["-o", "out"]])
+def test_a_failure_names_its_video(
+    run_here: Callable[..., Result], video_of: Callable[[str], Path], tmp_path: Path, into: list[str]
+) -> None:
+    for name in ("a", "b"):
+        shutil.copy(video_of("2 s"), tmp_path / f"{name}.mp4")
+    where = tmp_path / "out" if into else tmp_path
+    where.mkdir(exist_ok=True)
+    (where / "a.summary.json").write_text("mine")
+    result = run_here("summarize", ".", *into, "--formats=json", "--fast", cwd=tmp_path)
+    assert result.returncode == 1
+    assert f"failed: a.mp4: {Path(*into[1:], 'a.summary.json')}: exists already; add --overwrite" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--budget=0%"], ["budget"]),
         (["--budget=soon"], ["soon"]),
         (["--budget=15"], ["15%", "15s"]),
-        (["--budget=1h"], ["longer than the video"]),
         (["--formats=mp4,avi"], ["avi", "storyboard"]),
         (["--formats=,"], ["no format"]),
         (["--fps=0"], ["fps"]),

@@ -137,7 +137,7 @@ def summarize(
             except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
-                    errors.print(f"[bold red]failed:[/] {shown(_described(video, error))}", soft_wrap=True)
+                    errors.print(f"[bold red]failed:[/] {shown(video)}: {shown(_why(video, error))}", soft_wrap=True)
             else:
                 claimed |= dict.fromkeys(targets.values(), video)
                 _show(summary, notes, targets.values())
@@ -245,13 +245,13 @@ def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exceptio
     if failures:
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
         for video, failure in failures:
-            error = _described(video, failure)
-            table.add_row(shown(video), shown(error.problem + (f"; {error.remedy}" if error.remedy else "")))
+            table.add_row(shown(video), shown(_why(video, failure)))
         results.print(table)
 
 
-def _described(video: Path, error: Exception) -> VastsumError:
+def _why(video: Path, error: Exception) -> str:
+    """Beside the name of the video, which most errors give themselves."""
     if isinstance(error, VastsumError):
-        return error
+        return str(error).removeprefix(f"{video}: ")
     problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
-    return VastsumError(video, problem, "run 'vastsum --debug summarize' on it alone and please report it")
+    return f"{problem}; run 'vastsum --debug summarize' on it alone and please report it"
