@@ -283,6 +283,8 @@ def _check_readable(path: Path) -> None:
         raise VideoError(path, "no such file", "check the name and the folder") from None
     except PermissionError:
         raise VideoError(path, "you may not read this file", "change its permissions or copy it") from None
+    except ValueError:
+        raise VideoError(path, "no file can have this name", "check it") from None
     except OSError as error:
         raise VideoError(path, f"cannot be read ({error.strerror or error})", "check the name and the disk") from None
 
