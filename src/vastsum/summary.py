@@ -377,7 +377,7 @@ def _check(video: SourceVideo, prediction: Prediction, segments: Segments, timel
     if not mean.shape == std.shape == segments.picks.shape:
         problem = f"{len(mean)} scores with {len(std)} uncertainties for {len(segments.picks)} picks"
         raise DataError(video.path, problem, "give one of each for every pick")
-    if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std >= 0).all()):
+    if not prediction.is_sound:
         raise DataError(video.path, "the scorer gave scores or uncertainties that are no numbers", "try another model")
     counts = {video.n_frames, segments.n_frames, timeline.n_frames if timeline else video.n_frames}
     if len(counts) > 1:

@@ -14,11 +14,10 @@ import numpy as np
 
 from vastsum.errors import DataError
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
-from vastsum.types import PAPER_DECODER, Decoder
+from vastsum.types import HIGHEST_SCORE, MAX_LENGTH_POWER, MAX_SHARPNESS, PAPER_DECODER, Decoder
 
 VERSION = 1
 _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
-_HIGHEST = 1e30  # sums and squares of more would not be numbers any more
 _TIME_TOLERANCE_S = 1e-3  # what other programs may round times to
 
 
@@ -121,7 +120,7 @@ class _Entry:
             value = float(self.value)
         except OverflowError:
             value = float("inf")
-        if not abs(value) <= _HIGHEST:
+        if not abs(value) <= HIGHEST_SCORE:
             self.refuse("too large for a number")
         if (low is not None and value < low) or (high is not None and value > high):
             self.refuse(f"{_shown(self.value)} is not {_interval(low, high)}")
@@ -165,8 +164,7 @@ def _budget(entry: _Entry, video: SourceVideo) -> Budget:
 
 
 def _decoder(entry: _Entry) -> Decoder:
-    """Within bounds that leave exp() and powers finite."""
-    return Decoder(entry["sharpness"].number(0.0, 5.0), entry["length_power"].number(0.0, 2.0))
+    return Decoder(entry["sharpness"].number(0.0, MAX_SHARPNESS), entry["length_power"].number(0.0, MAX_LENGTH_POWER))
 
 
 def _picks(entry: _Entry, n_frames: int) -> list[int]:
