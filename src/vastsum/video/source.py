@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails 
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _H264_SLICES = range(1, 6)
 _H264_IDR = 5
+# DivX and Xvid say so where they put two frames into one packet, and then an empty packet, whose times are those of no
+# frame: MPEG-4 with B-frames for AVI, which knows no other order than that of decoding.
+_PACKED = re.compile(rb"\x00\x00\x01\xb2DivX\d+(?:b|Build)\d+p")
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
 _MAX_DECODING_THREADS = 16
@@ -352,7 +356,8 @@ def _plausible_rate(stream: VideoStream, untimed: bool) -> Fraction:
 def _is_untimed(container: InputContainer, stream: VideoStream) -> bool:
     # AVI has no presentation times, and those FFmpeg makes up go wrong where these codecs reorder frames.
     reordered_in_avi = container.format.name == "avi" and stream.codec_context.name in {"h264", "hevc"}
-    return reordered_in_avi or bool(int(container.format.flags) & _NO_TIMESTAMPS)
+    packed = stream.codec_context.name == "mpeg4" and _PACKED.search(stream.codec_context.extradata or b"")
+    return reordered_in_avi or bool(packed) or bool(int(container.format.flags) & _NO_TIMESTAMPS)
 
 
 def is_shown(packet: VideoPacket) -> bool:
