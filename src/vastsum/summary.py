@@ -30,7 +30,10 @@ _DRAWN_SEGMENTS = 200_000  # so that a new budget takes a fraction of a second, 
 
 @dataclass(frozen=True)
 class SourceVideo:
-    """The video that was summarised, as it is shown. `fps` is the mean rate: frames may be unevenly spaced."""
+    """The video that was summarised, as it is shown. `fps` is the mean rate: frames may be unevenly spaced.
+
+    `path` is absolute unless it is to tell nothing of where the video is kept.
+    """
 
     path: Path
     duration_s: float
@@ -42,7 +45,7 @@ class SourceVideo:
     @classmethod
     def of(cls, info: VideoInfo, timeline: Timeline) -> Self:
         """Size and place from the header; number of frames, duration and rate from the frames themselves."""
-        return cls(info.path, timeline.duration_s, timeline.fps, timeline.n_frames, info.width, info.height)
+        return cls(info.path.absolute(), timeline.duration_s, timeline.fps, timeline.n_frames, info.width, info.height)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from urllib.parse import urljoin
 
 import av
 import numpy as np
@@ -327,6 +329,40 @@ def test_python_on_a_card(beeping: Path, tmp_path: Path) -> None:
     shorter.save(tmp_path / "b.mp4")
     assert len(play(tmp_path / "b.mp4").indices) == shorter.n_frames
     assert vastsum.Summary.load(tmp_path / "a.json").with_budget(0.05) == shorter
+
+
+@pytest.mark.parametrize("out", [".", "out"])
+def test_what_is_written_finds_its_video_from_anywhere(
+    video_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    """Moved together, where the video lies beside it."""
+    films = tmp_path / "films"
+    films.mkdir()
+    shutil.copy(video_of("2 s"), films / "a.mp4")
+    monkeypatch.chdir(films)
+    summary = vastsum.summarize("a.mp4", fast=True)
+    summary.save(f"{out}/a.json")
+    summary.save(f"{out}/a.otio")
+    if out == ".":
+        films = films.rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path)
+    loaded = vastsum.Summary.load(films / out / "a.json")
+    loaded.save(tmp_path / "a.storyboard.png")
+    if out != ".":
+        assert loaded == summary
+    url = re.search('"target_url": "(.*?)"', (films / out / "a.otio").read_text())
+    assert url is not None
+    assert urljoin((films / out / "a.otio").as_uri(), url[1]) == (films / "a.mp4").as_uri()
+
+
+def test_paths_of_older_files_are_meant_from_here(
+    video_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(video_of("2 s"), tmp_path / "a.mp4")
+    monkeypatch.chdir(tmp_path)
+    summary = vastsum.summarize("a.mp4", fast=True)
+    older = replace(summary, video=replace(summary.video, path=Path("a.mp4"))).save("out/a.json")
+    vastsum.Summary.load(older).save("out/a.storyboard.png")
 
 
 def test_a_summarizer_serves_many_videos(video_of: Callable[[str], Path], beeping: Path) -> None:

@@ -214,6 +214,7 @@ def test_videos_from_the_web(films: Callable[[int], Path], tmp_path: Path, serve
         f"{name}.summary.{end}" for name in ("0", "films/below/1") for end in ("json", "mp4")
     }
     assert vastsum.Summary.load(out / "0.summary.json").video.path == Path("0.mp4")
+    assert vastsum.Summary.load(out / "films/below/1.summary.json").video.path.name == "1.mp4"
     assert all(row["fetch_s"] > 0 for row in table_in(out) if row["status"] == "done")
 
 

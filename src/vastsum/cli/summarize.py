@@ -140,7 +140,7 @@ def summarize(
                     errors.print(f"[bold red]failed:[/] {shown(video)}: {shown(_why(video, error))}", soft_wrap=True)
             else:
                 claimed |= dict.fromkeys(targets.values(), video)
-                _show(summary, notes, targets.values())
+                _show(video, summary, notes, targets.values())
     if failures and len(found) == 1:
         raise failures[0][1]
     if len(found) > 1:
@@ -215,7 +215,7 @@ def _one(
     return summary, notes
 
 
-def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
+def _show(video: Path, summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
     from vastsum.export import format_time
 
     table = Table("start", "end", "length", "importance", "stability", box=None)
@@ -227,7 +227,7 @@ def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> No
             f"{chosen.importance:.2f} ± {chosen.uncertainty:.2f}",
             f"{chosen.stability:.0%}",
         )
-    name = shown(summary.video.path)
+    name = shown(video)
     results.print(f"[bold]{name}[/]", soft_wrap=True)
     results.print(table)
     results.print(

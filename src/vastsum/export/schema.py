@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import isclose
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vastsum.errors import DataError
+from vastsum.export.source import path_from
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
 from vastsum.types import HIGHEST_SCORE, MAX_LENGTH_POWER, MAX_SHARPNESS, PAPER_DECODER, Decoder
 
@@ -21,10 +23,11 @@ _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
 _TIME_TOLERANCE_S = 1e-3  # what other programs may round times to
 
 
-def to_dict(summary: Summary) -> dict[str, Any]:
+def to_dict(summary: Summary, file: Path | None = None) -> dict[str, Any]:
+    """What a file holds; the video's path as seen from there."""
     return {
         "version": VERSION,
-        "video": {**asdict(summary.video), "path": str(summary.video.path)},
+        "video": {**asdict(summary.video), "path": str(path_from(summary, file) if file else summary.video.path)},
         "model": asdict(summary.model),
         "budget": asdict(summary.budget),
         "decoder": asdict(summary.decoder),
@@ -52,7 +55,12 @@ def read(path: Path) -> Summary:
         raise DataError(path, problem, _REMEDY) from None
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"not valid JSON ({error})", _REMEDY) from None
-    return from_dict(content, path)
+    summary = from_dict(content, path)
+    beside = path.absolute().parent / summary.video.path
+    with suppress(OSError):  # of a path that no file can have
+        if beside.is_file():  # older files hold paths as they were typed
+            return replace(summary, video=replace(summary.video, path=beside))
+    return summary
 
 
 def from_dict(content: object, where: object) -> Summary:

@@ -66,7 +66,8 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     report("loading models")
     summarizer = Summarizer(model=task["model"], fast=task["fast"])
     summary = summarizer.summarize(video, task["budget"], progress=report)
-    summary = replace(summary, model=replace(summary.model, scorer=task["model_name"]))
+    named = replace(summary.video, path=video)  # by its name alone
+    summary = replace(summary, video=named, model=replace(summary.model, scorer=task["model_name"]))
     report("taking thumbnails")
     times_s = _take_thumbnails(video, summary.video.duration_s, folder / THUMBNAILS)
     write_json(summary.with_budget(1.0), folder / WHOLE)
