@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -83,8 +84,11 @@ class Summarizer:
 
         A video shorter than the length is kept whole, and the timeline's warnings say so.
         """
+        if not isinstance(budget, str | Real):
+            problem = f"{budget!r} is neither a share of the video nor a length"
+            raise ConfigError("budget", problem, 'give a number such as 0.15, or a text such as "15%" or "90s"')
         # Positional, since str(0.00001) would be "1e-05".
-        asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
+        asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(float(budget), trim="-"))
         report = progress or (lambda *_: None)
         info = probe(video)
         features, picks, timeline = watch(

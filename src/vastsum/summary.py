@@ -333,16 +333,18 @@ class Summary:
         *,
         format: str | None = None,
         copy: bool = False,
+        overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
         """Write the summary in the format its file name ends in: .mp4, .json, .png, .html, .edl, .otio or .vtt.
 
         A name that ends in .storyboard.png gives the storyboard; `format` names one whatever the ending. `copy` and
-        `progress` are for videos: cut at key frames without encoding, and be told of the seconds written.
+        `progress` are for videos: cut at key frames without encoding, and be told of the seconds written. A file that
+        is there already is replaced only with `overwrite=True`.
         """
         from vastsum.export import save
 
-        return save(self, Path(path), format=format, copy=copy, progress=progress)
+        return save(self, Path(path), format=format, copy=copy, overwrite=overwrite, progress=progress)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Summary:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin
 
 import av
@@ -18,6 +19,7 @@ from PIL import Image
 from running import Result, assert_one_line_error, assert_sound_summary, names_in, run, summarize
 
 import vastsum
+from vastsum.errors import ConfigError, OutputError
 
 SUMMARISED = [
     "h264 mp4", "h264 mkv", "h264 avi", "hevc mp4", "hevc mkv", "vp9 webm", "av1 mp4", "av1 webm", "mpeg4 avi",
@@ -363,6 +365,24 @@ def test_paths_of_older_files_are_meant_from_here(
     summary = vastsum.summarize("a.mp4", fast=True)
     older = replace(summary, video=replace(summary.video, path=Path("a.mp4"))).save("out/a.json")
     vastsum.Summary.load(older).save("out/a.storyboard.png")
+
+
+@pytest.mark.parametrize("ending", ["json", "mp4", "png"])
+def test_a_file_is_replaced_only_if_asked(video_of: Callable[[str], Path], tmp_path: Path, ending: str) -> None:
+    summary = vastsum.summarize(video_of("2 s"), fast=True)
+    path = tmp_path / f"a.{ending}"
+    path.write_text("mine")
+    with pytest.raises(OutputError, match=r"exists already; .*overwrite=True"):
+        summary.save(path)
+    assert path.read_text() == "mine"
+    summary.save(path, overwrite=True)
+    assert path.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize(("budget", "words"), [(2, "2% or 2s"), (2.5, r"2\.5% or 2\.5s"), (None, "None is neither")])
+def test_budgets_that_are_none(video_of: Callable[[str], Path], budget: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        vastsum.summarize(video_of("2 s"), budget)
 
 
 def test_a_summarizer_serves_many_videos(video_of: Callable[[str], Path], beeping: Path) -> None:

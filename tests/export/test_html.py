@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 
 def saved(summary: Summary, folder: Path) -> Page:
-    return Page(summary.save(folder / "page.summary.html"))
+    return Page(summary.save(folder / "page.summary.html", overwrite=True))
 
 
 def test_it_holds_the_summary_as_json_does(filmed: Summary, tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ def summarize(
     engine: Annotated[
         Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")
     ] = Engine.local,
-    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: one a core]", min=1)] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Videos worked on at once.", show_default="one a core", min=1)
+    ] = None,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     retry_failed: Annotated[

@@ -103,7 +103,7 @@ def export(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     def follow(done_s: float, total_s: float | None) -> None:
         report(f"writing {name}", done_s, total_s)
 
-    summary.save(destination, format=name, progress=follow)
+    summary.save(destination, format=name, overwrite=True, progress=follow)
     return {"file": destination.name, "n_bytes": destination.stat().st_size}
 
 
