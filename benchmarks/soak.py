@@ -59,8 +59,8 @@ def soak(n_videos: int, folder: Path) -> list[Usage]:
     used = []
     for n in range(n_videos):
         summary = summarizer.summarize(films[n % len(films)], budget=0.3)
-        summary.save(folder / "summary.json")
-        summary.save(folder / "summary.mp4")
+        summary.save(folder / "summary.json", overwrite=True)
+        summary.save(folder / "summary.mp4", overwrite=True)
         used.append(Usage.now())
     return used
 

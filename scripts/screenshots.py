@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def shoot_report(browser: Browser, film: Path) -> None:
-    page_file = vastsum.summarize(film, BUDGET).save(film.with_suffix(".summary.html"))
+    page_file = vastsum.summarize(film, BUDGET).save(film.with_suffix(".summary.html"), overwrite=True)
     for theme, ending in THEMES.items():
         with window(browser, page_file.as_uri(), theme) as page:
             page.locator(".scene img").first.wait_for()

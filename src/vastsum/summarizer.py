@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from pathlib import Path
 from threading import Event
 
@@ -91,9 +92,15 @@ class Summarizer:
         *,
         progress: Progress | None = None,
     ) -> Summary:
-        """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30")."""
+        """Summarise one video. `budget` is a share of it (0.15, "15%") or a length ("90s", "1:30").
+
+        A video shorter than the length is kept whole, and the timeline's warnings say so.
+        """
+        if not isinstance(budget, str | Real):
+            problem = f"{budget!r} is neither a share of the video nor a length"
+            raise ConfigError("budget", problem, 'give a number such as 0.15, or a text such as "15%" or "90s"')
         # Positional, since str(0.00001) would be "1e-05".
-        asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
+        asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(float(budget), trim="-"))
         report = progress or (lambda *_: None)
         info = probe(video)
         stop = Event()
@@ -113,8 +120,8 @@ class Summarizer:
                 raise
             report("listening", 0, None)
             speech = heard.result() if heard else SILENCE
-        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings))
-        share = asked.fraction_of(timeline.duration_s)
+        share, of_budget = asked.fraction_of(timeline.duration_s), asked.warnings(timeline.duration_s)
+        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings, *of_budget))
         report("segmenting", 0, None)
         longest_s = min(max_segment_s(timeline.duration_s, share), LONGEST_S)
         segments = segment(

@@ -30,7 +30,10 @@ _MOST_PARTS = 4  # steps to fill the budget
 
 @dataclass(frozen=True)
 class SourceVideo:
-    """The video that was summarised, as it is shown. `fps` is the mean rate: frames may be unevenly spaced."""
+    """The video that was summarised, as it is shown. `fps` is the mean rate: frames may be unevenly spaced.
+
+    `path` is absolute unless it is to tell nothing of where the video is kept.
+    """
 
     path: Path
     duration_s: float
@@ -42,7 +45,7 @@ class SourceVideo:
     @classmethod
     def of(cls, info: VideoInfo, timeline: Timeline) -> Self:
         """Size and place from the header; number of frames, duration and rate from the frames themselves."""
-        return cls(info.path, timeline.duration_s, timeline.fps, timeline.n_frames, info.width, info.height)
+        return cls(info.path.absolute(), timeline.duration_s, timeline.fps, timeline.n_frames, info.width, info.height)
 
 
 @dataclass(frozen=True)
@@ -409,16 +412,18 @@ class Summary:
         *,
         format: str | None = None,
         copy: bool = False,
+        overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
         """Write the summary in the format its file name ends in: .mp4, .json, .png, .html, .edl, .otio or .vtt.
 
         A name that ends in .storyboard.png gives the storyboard; `format` names one whatever the ending. `copy` and
-        `progress` are for videos: cut at key frames without encoding, and be told of the seconds written.
+        `progress` are for videos: cut at key frames without encoding, and be told of the seconds written. A file that
+        is there already is replaced only with `overwrite=True`.
         """
         from vastsum.export import save
 
-        return save(self, Path(path), format=format, copy=copy, progress=progress)
+        return save(self, Path(path), format=format, copy=copy, overwrite=overwrite, progress=progress)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Summary:
@@ -465,7 +470,7 @@ def _check(video: SourceVideo, prediction: Prediction, segments: Segments, timel
     if not mean.shape == std.shape == segments.picks.shape:
         problem = f"{len(mean)} scores with {len(std)} uncertainties for {len(segments.picks)} picks"
         raise DataError(video.path, problem, "give one of each for every pick")
-    if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std >= 0).all()):
+    if not prediction.is_sound:
         raise DataError(video.path, "the scorer gave scores or uncertainties that are no numbers", "try another model")
     counts = {video.n_frames, segments.n_frames, timeline.n_frames if timeline else video.n_frames}
     if len(counts) > 1:

@@ -65,8 +65,15 @@ class Decoder:
     length_power: float = 0.0
 
 
+MAX_SHARPNESS, MAX_LENGTH_POWER = 5.0, 2.0
+"""What a file may ask of a decoder: exp() and powers stay finite."""
+
 PAPER_DECODER = Decoder()
 """The paper's: a segment is worth its mean score."""
+
+
+HIGHEST_SCORE = 1e30
+"""Sums and squares of more would not be numbers any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +83,12 @@ class Prediction:
     mean: FloatArray  # (T,)
     std: FloatArray  # (T,)
     decoder: Decoder = PAPER_DECODER  # what the method was made for
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether these are numbers to calculate with."""
+        mean, std = np.asarray(self.mean), np.asarray(self.std)
+        return bool((np.abs(mean) <= HIGHEST_SCORE).all() and ((std >= 0) & (std <= HIGHEST_SCORE)).all())
 
     @classmethod
     def certain(cls, mean: FloatArray, decoder: Decoder = PAPER_DECODER) -> Prediction:

@@ -130,6 +130,15 @@ def test_check_lists_every_problem_and_exits_with_1(run_here: Callable[..., Resu
     assert "6 errors" in result.stdout
 
 
+def test_check_of_a_group_without_anything(run_here: Callable[..., Result], tmp_path: Path) -> None:
+    write_good(tmp_path / "bad.h5")
+    with h5py.File(tmp_path / "bad.h5", "a") as file:
+        file.create_group("video_4")
+    result = run_here("check", tmp_path / "bad.h5")
+    assert result.returncode == 1
+    assert "video_4/features: is missing" in result.stdout
+
+
 def test_check_names_videos_a_split_file_invents(
     run_here: Callable[..., Result], synthetic_files: dict[str, Path], tmp_path: Path
 ) -> None:

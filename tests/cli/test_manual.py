@@ -11,6 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
+from rich.text import Text
+
+from vastsum.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARE = ROOT / "share"
@@ -30,6 +34,14 @@ def test_the_manual_can_be_read() -> None:
     assert shown.stderr == ""
     for words in ("NAME", "vastsum - any video in", "vastsum summarize [OPTIONS]", "--budget", "VASTSUM_TOKEN"):
         assert words in shown.stdout
+
+
+def test_no_help_is_lost_as_markup() -> None:
+    """Rich takes what stands in brackets for a colour."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    for command in commands:
+        for told in (command.help, *(parameter.help for parameter in command.params if hasattr(parameter, "help"))):
+            assert Text.from_markup(told or "").plain == (told or "")
 
 
 def completed(shell: list[str], script: str) -> set[str]:

@@ -93,6 +93,7 @@ BREAKAGES: dict[str, tuple[Breakage, str, str]] = {
     "segments of one column": (put("change_points", [[0], [30]]), "change_points", "shape"),
     "no segments": (put("change_points", np.zeros((0, 2), int)), "change_points", "shape"),
     "segment lengths too few": (put("n_frame_per_seg", [30, 60]), "n_frame_per_seg", "entries"),
+    "features beyond single precision": (put("features", np.full((6, 4), 1e308)), "features", "beyond"),
     "n_frames zero": (put("n_frames", 0), "n_frames", "positive"),
     "n_frames twice": (put("n_frames", [90, 90]), "n_frames", "positive"),
     "summary too short": (put("user_summary", np.ones((2, 80))), "user_summary", "80 columns for 90 frames"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import h5py
@@ -188,7 +189,9 @@ def test_files_that_are_no_benchmark(tmp_path: Path) -> None:
     text.write_text("not HDF5")
     empty = tmp_path / "empty.h5"
     h5py.File(empty, "w").close()
+    os.mkfifo(tmp_path / "pipe.h5")
     for path, words in (
+        (tmp_path / "pipe.h5", "pipe"),
         (tmp_path / "absent.h5", "does not exist"),
         (tmp_path, "folder"),
         (text, "HDF5"),

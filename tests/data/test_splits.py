@@ -72,7 +72,9 @@ def test_a_split_file_may_use_either_spelling_paths_and_titles(
         ('[{"train": ["video_1"]}]', "no 'test'"),
         ('[{"train": "video_1", "test": ["video_2"]}]', "not a list of names"),
         ('[{"train": [1], "test": ["video_2"]}]', "not a list of names"),
-        ('[{"train": ["video_1"], "test": ["video_1"]}]', "two parts"),
+        ('[{"train": ["video_1"], "test": ["video_1"]}]', "more than once"),
+        ('[{"train": ["video_1", "video_1"], "test": ["video_2"]}]', "video_1 more than once"),
+        ('[{"train": ["video_1"], "test": ["title 1"]}]', "video_1 more than once"),
         ('[{"train": ["video_1"], "test": ["video_9"]}]', "does not have: video_9"),
     ],
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
 
 import av
 import numpy as np
@@ -16,6 +19,7 @@ from PIL import Image
 from running import Result, assert_one_line_error, assert_sound_summary, names_in, run, summarize
 
 import vastsum
+from vastsum.errors import ConfigError, OutputError
 
 SUMMARISED = [
     "h264 mp4", "h264 mkv", "h264 avi", "hevc mp4", "hevc mkv", "vp9 webm", "av1 mp4", "av1 webm", "mpeg4 avi",
@@ -175,13 +179,39 @@ def test_budgets(run_here: Callable[..., Result], beeping: Path, tmp_path: Path,
     assert summary.duration_s > 0.5 * fraction * summary.video.duration_s
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_video_shorter_than_the_budget_is_kept_whole(
+    run_here: Callable[..., Result], video_of: Callable[[str], Path], tmp_path: Path, together: bool
+) -> None:
+    result = run_here(
+        "summarize", video_of("2 s"), *[video_of("1 frame")] * together, "-o", tmp_path, "--budget=30s", "--fast"
+    )
+    assert result.returncode == 0, result.stderr
+    summary, _ = assert_sound_summary(tmp_path / "2_s.summary.json", tmp_path / "2_s.summary.mp4", budget=1.0)
+    assert summary.n_frames == summary.video.n_frames
+    assert f"note: {video_of('2 s')}: the budget is longer than the video: all of it is kept" in result.stderr
+
+
+@pytest.mark.parametrize("into", [[], ["-o", "out"]])
+def test_a_failure_names_its_video(
+    run_here: Callable[..., Result], video_of: Callable[[str], Path], tmp_path: Path, into: list[str]
+) -> None:
+    for name in ("a", "b"):
+        shutil.copy(video_of("2 s"), tmp_path / f"{name}.mp4")
+    where = tmp_path / "out" if into else tmp_path
+    where.mkdir(exist_ok=True)
+    (where / "a.summary.json").write_text("mine")
+    result = run_here("summarize", ".", *into, "--formats=json", "--fast", cwd=tmp_path)
+    assert result.returncode == 1
+    assert f"failed: a.mp4: {Path(*into[1:], 'a.summary.json')}: exists already; add --overwrite" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--budget=0%"], ["budget"]),
         (["--budget=soon"], ["soon"]),
         (["--budget=15"], ["15%", "15s"]),
-        (["--budget=1h"], ["longer than the video"]),
         (["--formats=mp4,avi"], ["avi", "storyboard"]),
         (["--formats=,"], ["no format"]),
         (["--fps=0"], ["fps"]),
@@ -301,6 +331,58 @@ def test_python_on_a_card(beeping: Path, tmp_path: Path) -> None:
     shorter.save(tmp_path / "b.mp4")
     assert len(play(tmp_path / "b.mp4").indices) == shorter.n_frames
     assert vastsum.Summary.load(tmp_path / "a.json").with_budget(0.05) == shorter
+
+
+@pytest.mark.parametrize("out", [".", "out"])
+def test_what_is_written_finds_its_video_from_anywhere(
+    video_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    """Moved together, where the video lies beside it."""
+    films = tmp_path / "films"
+    films.mkdir()
+    shutil.copy(video_of("2 s"), films / "a.mp4")
+    monkeypatch.chdir(films)
+    summary = vastsum.summarize("a.mp4", fast=True)
+    summary.save(f"{out}/a.json")
+    summary.save(f"{out}/a.otio")
+    if out == ".":
+        films = films.rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path)
+    loaded = vastsum.Summary.load(films / out / "a.json")
+    loaded.save(tmp_path / "a.storyboard.png")
+    if out != ".":
+        assert loaded == summary
+    url = re.search('"target_url": "(.*?)"', (films / out / "a.otio").read_text())
+    assert url is not None
+    assert urljoin((films / out / "a.otio").as_uri(), url[1]) == (films / "a.mp4").as_uri()
+
+
+def test_paths_of_older_files_are_meant_from_here(
+    video_of: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(video_of("2 s"), tmp_path / "a.mp4")
+    monkeypatch.chdir(tmp_path)
+    summary = vastsum.summarize("a.mp4", fast=True)
+    older = replace(summary, video=replace(summary.video, path=Path("a.mp4"))).save("out/a.json")
+    vastsum.Summary.load(older).save("out/a.storyboard.png")
+
+
+@pytest.mark.parametrize("ending", ["json", "mp4", "png"])
+def test_a_file_is_replaced_only_if_asked(video_of: Callable[[str], Path], tmp_path: Path, ending: str) -> None:
+    summary = vastsum.summarize(video_of("2 s"), fast=True)
+    path = tmp_path / f"a.{ending}"
+    path.write_text("mine")
+    with pytest.raises(OutputError, match=r"exists already; .*overwrite=True"):
+        summary.save(path)
+    assert path.read_text() == "mine"
+    summary.save(path, overwrite=True)
+    assert path.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize(("budget", "words"), [(2, "2% or 2s"), (2.5, r"2\.5% or 2\.5s"), (None, "None is neither")])
+def test_budgets_that_are_none(video_of: Callable[[str], Path], budget: Any, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        vastsum.summarize(video_of("2 s"), budget)
 
 
 def test_a_summarizer_serves_many_videos(video_of: Callable[[str], Path], beeping: Path) -> None:

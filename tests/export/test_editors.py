@@ -61,6 +61,7 @@ def test_edl_of_an_unusual_rate_goes_by_time_and_says_so(tmp_path: Path) -> None
     summary = make_summary(fps=15, n_frames=900)
     text = summary.save(tmp_path / "a.edl").read_text()
     assert "COUNTED BY TIME AT 30.000 A SECOND" in text
+    assert text.index("001  ") < text.index("*"), "OpenTimelineIO's reader takes no comment before the first event"
     for row, segment in zip(events(tmp_path / "a.edl"), summary.pieces, strict=True):
         assert frames(row[3], 30) == round(segment.start_s * 30)
 

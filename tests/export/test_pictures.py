@@ -142,7 +142,7 @@ def test_the_summary_is_saved_as_a_video(filmed: Summary, tmp_path: Path) -> Non
     with av.open(str(path)) as container:
         assert sum(1 for _ in container.decode(video=0)) == filmed.n_frames
     seen: list[float] = []
-    filmed.save(path, progress=lambda done_s, _: seen.append(done_s))
+    filmed.save(path, overwrite=True, progress=lambda done_s, _: seen.append(done_s))
     assert seen[-1] == pytest.approx(filmed.duration_s)
 
 

@@ -53,7 +53,7 @@ def test_a_file_gives_back_exactly_what_was_saved(
     assert loaded == summary
     assert loaded.picks.tolist() == summary.picks.tolist()
     text = path.read_text()
-    loaded.save(path)
+    loaded.save(path, overwrite=True)
     assert path.read_text() == text
 
 

@@ -54,6 +54,8 @@ def test_short_forms() -> None:
         ("1.5min", 0.15),
         ("0.025h", 0.15),
         ("600s", 1.0),
+        ("601s", 1.0),
+        ("1h", 1.0),
     ],
 )
 def test_budgets_are_understood(text: str, fraction: float) -> None:
@@ -83,8 +85,6 @@ def test_budgets_are_understood(text: str, fraction: float) -> None:
         ("٣%", "not a length"),
         ("150%", "more than the whole video"),
         ("90", "did you mean 90% or 90s"),
-        ("601s", "longer than the video"),
-        ("1h", "longer than the video"),
         ("9" * 400 + "s", "leaves no summary"),
     ],
 )

@@ -24,13 +24,14 @@ import pytest
 from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
 
 import vastsum
-from vastsum.errors import ConfigError, OutputError
+from vastsum.errors import ConfigError, OutputError, VideoError
 from vastsum.scale.crew import Attempt
 from vastsum.scale.inputs import Item, find_items
 from vastsum.scale.local import LocalCrew
 from vastsum.scale.outcome import Ledger, Outcome
 from vastsum.scale.places import RemotePlace, open_place
 from vastsum.scale.work import Worker
+from vastsum.video import probe
 
 
 def vastsum_command(*arguments: object) -> list[str]:
@@ -72,6 +73,27 @@ def test_what_others_wrote_is_not_replaced(films: Callable[[int], Path], tmp_pat
             worker(attempt)
     assert mine.read_text() == "mine"
     assert not records_in(tmp_path / "out")
+
+
+def test_a_row_that_names_no_file_fails_alone(
+    film: Path, tmp_path: Path, run_here: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    names = [("a\ud800.mp4", "a"), ("b\0.mp4", "b"), (str(film), "c\ud800"), (str(film), "d\0"), (str(film), "good")]
+    manifest = tmp_path / "films.jsonl"
+    manifest.write_text("".join(json.dumps({"source": source, "name": name}) + "\n" for source, name in names))
+    for options in ((), ("--retry-failed",)):
+        result = run_here("summarize", manifest, "-o", tmp_path / "out", "--formats=json", "--workers=1", *options)
+        assert result.returncode == 1
+        assert "1 of 5 videos summarised" in result.stdout
+        assert result.stderr.count("failed: ") == result.stderr.count("cannot be the name of a file") == 4
+        assert "should not have" not in result.stderr
+    assert len(table_in(tmp_path / "out")) == 5
+
+
+@pytest.mark.parametrize("name", ["a\0.mp4", "a\ud800.mp4"])
+def test_a_name_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(VideoError, match="no file can have this name"):
+        probe(name)
 
 
 def test_what_was_begun_is_begun_anew(films: Callable[[int], Path], tmp_path: Path) -> None:
@@ -192,6 +214,7 @@ def test_videos_from_the_web(films: Callable[[int], Path], tmp_path: Path, serve
         f"{name}.summary.{end}" for name in ("0", "films/below/1") for end in ("json", "mp4")
     }
     assert vastsum.Summary.load(out / "0.summary.json").video.path == Path("0.mp4")
+    assert vastsum.Summary.load(out / "films/below/1.summary.json").video.path.name == "1.mp4"
     assert all(row["fetch_s"] > 0 for row in table_in(out) if row["status"] == "done")
 
 

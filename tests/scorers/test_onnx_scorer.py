@@ -212,6 +212,14 @@ def test_models_with_the_right_names_and_the_wrong_insides_are_refused(
         load_scorer(path).predict(*video(40, 9))
 
 
+@pytest.mark.parametrize("score", [np.nan, 1e38])
+def test_scores_that_nothing_can_be_made_of_are_refused(score: float, tmp_path: Path) -> None:
+    scorer = load_scorer(hostile(tmp_path / "wild.onnx"))
+    features, segments = video(40, 9)
+    with pytest.raises(CheckpointError, match=r"wild\.onnx: gives scores that are no numbers"):
+        scorer.predict(np.full_like(features, score / 12), segments)
+
+
 def test_the_hostile_model_is_refused_for_its_tricks_alone(tmp_path: Path) -> None:
     features, segments = video(40, 9)
     scored = load_scorer(hostile(tmp_path / "tame.onnx")).predict(features, segments)

@@ -33,7 +33,7 @@ def test_windows_overlap_and_hold_every_pick_and_whole_segments(sizes: list[int]
 
 
 def test_one_window_is_told_as_it_is() -> None:
-    prediction = windows.predict_in_windows(np.arange(50), lambda start, end: (np.arange(start, end) / 7, np.ones(50)))
+    prediction = windows.predict_in_windows(np.arange(50), lambda a, b: (np.arange(a, b) / 7, np.ones(50)), "")
     np.testing.assert_array_equal(prediction.mean, np.arange(50) / 7)
     assert prediction.mean.dtype == prediction.std.dtype == np.float64
 
@@ -47,7 +47,7 @@ def test_windows_fade_into_each_other() -> None:
     ids = np.zeros(3000, int)  # one shot without end
     (_, first_end), (second_start, _) = windows.windows_of(ids)
     assert first_end - second_start == windows.MAX_PICKS_AT_ONCE // windows.SHARED
-    prediction = windows.predict_in_windows(ids, level)
+    prediction = windows.predict_in_windows(ids, level, "")
     for curve in (prediction.mean, prediction.std):
         assert (curve[:second_start] == 0).all()
         assert (curve[first_end:] == 1).all()

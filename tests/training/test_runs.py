@@ -260,11 +260,15 @@ def test_broken_runs_and_checkpoints_are_named(tmp_path: Path, tvsum: Dataset) -
     partial = tmp_path / "partial.safetensors"
     meta = safetensors.safe_open(good, "pt").metadata()
     safetensors.torch.save_file(tensors, partial, metadata=meta)
+    wild = tmp_path / "wild.safetensors"
+    nowhere = {name: torch.full_like(tensor, torch.nan) for name, tensor in load_tensors(good)[0].items()}
+    safetensors.torch.save_file(nowhere, wild, metadata=meta)
     future = tmp_path / "future.safetensors"
     safetensors.torch.save_file({"w": torch.ones(1)}, future, metadata={"vastsum": '{"format": 99}'})
     cases = [
         (tmp_path / "absent.safetensors", "does not exist"), (pickled, "not a readable"), (truncated, "not a readable"),
         (foreign, "not written by vastsum"), (partial, "whole VASTSum network"), (future, "format 99"),
+        (wild, "no numbers"),
     ]  # fmt: skip
     for path, words in cases:
         with pytest.raises(CheckpointError, match=words) as caught:

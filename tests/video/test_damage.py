@@ -13,7 +13,7 @@ import pytest
 from films import Recipe, make_video, play, read_index
 
 from vastsum.errors import VideoError
-from vastsum.video import Sample, Timeline, grab, probe, sample, write_summary
+from vastsum.video import Sample, Timeline, grab, probe, read_timeline, sample, write_summary
 
 N_FRAMES = 300
 WHOLE = {
@@ -204,6 +204,16 @@ def test_headers_that_lie_about_the_length_are_not_believed(whole: Callable[[str
         samples, timeline = use(path)
         assert (timeline.n_frames, len(samples)) == (N_FRAMES, 20)
         assert timeline.duration_s == pytest.approx(10.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [([40, 41], "2 frames are missing in 1 place"), ([40, 41, 60, 61], "4 frames are missing in 2 places")],
+)
+def test_gaps_are_counted(tmp_path: Path, missing: list[int], words: str) -> None:
+    times = [n for n in range(200) if n not in missing]
+    recipe = Recipe(times=times, n_frames=len(times), options={"bf": "0"})
+    assert read_timeline(make_video(tmp_path / "a.mp4", recipe)).warnings == (words,)
 
 
 def test_file_that_shrinks_after_it_was_sampled(whole: Callable[[str], Path], tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from films import KINDS, times_of
+from films import KINDS, Recipe, make_video, times_of
 
-from vastsum.errors import VideoError
-from vastsum.video import probe, read_timeline
+from vastsum.errors import ConfigError, VideoError
+from vastsum.video import probe, read_timeline, sample
 
 VideoOf = Callable[[str], Path]
 
@@ -28,6 +28,28 @@ def test_timeline_has_every_frame_at_its_time(video_of: VideoOf, kind: str) -> N
     np.testing.assert_allclose(timeline.times_s, times, atol=0.0011)
     assert timeline.duration_s >= times[-1]
     assert timeline.warnings == ()
+
+
+def test_frames_of_too_many_pixels_are_refused(
+    video_of: VideoOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the header, unread; and where they come larger than it says, before they take memory."""
+    sizes = [Recipe(n_frames=10), Recipe(n_frames=10, times=range(10, 20), size=(320, 240))]
+    parts = [make_video(tmp_path / f"{n}.ts", recipe).read_bytes() for n, recipe in enumerate(sizes)]
+    grown = tmp_path / "grown.ts"
+    grown.write_bytes(b"".join(parts))
+    monkeypatch.setenv("VASTSUM_MAX_PIXELS", "24000")
+    assert probe(video_of("h264 mp4")).width == 160
+    for threads in (1, 4):
+        with pytest.raises(VideoError, match="larger than 24,000 pixels"), sample(grown, every=1, threads=threads) as s:
+            list(s)
+    monkeypatch.setenv("VASTSUM_MAX_PIXELS", "1000")
+    for kind in ("h264 mp4", "mpeg4 avi", "vp9 webm", "mjpeg avi", "av1 mp4", "hevc mkv"):
+        with pytest.raises(VideoError, match="larger than 1,000 pixels; if you trust"):
+            probe(video_of(kind))
+    monkeypatch.setenv("VASTSUM_MAX_PIXELS", "many")
+    with pytest.raises(ConfigError, match="'many' is not a number"):
+        probe(video_of("h264 mp4"))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 from films import KINDS, Recipe, make_video, read_index, times_of
@@ -69,6 +70,38 @@ def test_edit_list_is_respected(edit_list_video: Path) -> None:
     assert [read_index(s.image) for s in samples] == [10, 30, 50, 70]
 
 
+def packed(path: Path, plain: Path) -> Path:
+    """As DivX and Xvid do: a B-frame goes into the packet of the frame it refers to, an empty packet comes after."""
+    divx = b"\0\0\1\xb2DivX503b1393p"
+    with av.open(str(plain)) as source, av.open(str(path), "w") as out:
+        stream = out.add_stream_from_template(source.streams.video[0])
+        stream.codec_context.extradata = (stream.codec_context.extradata or b"") + divx
+        found = [bytes(packet) for packet in source.demux(video=0) if packet.size]
+        at, n_packed = 0, 0
+        for n, data in enumerate(found):
+            vop = data.index(b"\0\0\1\xb6")
+            data = data[:vop] + divx * (n == 0) + data[vop:]
+            if n + 1 < len(found) and found[n + 1][4] & 0xC0 == 0x80:  # a B-frame comes next
+                data += found[n + 1]
+                n_packed += 1
+            elif data[4] & 0xC0 == 0x80:
+                data = b"\0\0\1\xb6\x51\xf4\x7f"
+            packet = av.Packet(data)
+            packet.pts = packet.dts = at
+            packet.stream, packet.is_keyframe, at = stream, n == 0, at + 1
+            out.mux(packet)
+    assert n_packed > 10
+    return path
+
+
+def test_frames_that_share_packets(tmp_path: Path) -> None:
+    plain = make_video(tmp_path / "plain.avi", Recipe(codec="mpeg4", b_frames=1, gop=300))
+    with sample(packed(tmp_path / "packed.avi", plain), every=1) as samples:
+        found = list(samples)
+    assert [s.index for s in found] == [read_index(s.image) for s in found] == list(range(90))
+    assert samples.timeline.warnings == ()
+
+
 def test_keyframes_only_gives_key_frames(video_of: VideoOf) -> None:
     with sample(video_of("h264 mp4 short GOP"), keyframes_only=True) as samples:
         found = list(samples)
@@ -105,8 +138,6 @@ def test_frame_long_on_screen_comes_once(tmp_path: Path) -> None:
 def test_size_and_colours(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mp4", Recipe(n_frames=2))
     assert taken(path, size=(64, 32))[0].image.shape == (32, 64, 3)
-    import av
-
     with av.open(str(tmp_path / "red.mp4"), "w") as out:
         stream = out.add_stream("libx264", rate=30)
         stream.width, stream.height, stream.pix_fmt = 64, 64, "yuv420p"

@@ -40,14 +40,14 @@ def benchmark(
         bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum, and ours.")
     ] = False,
     max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes. [default: one a core]", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes.", show_default="one a core", min=1)] = None,
     engine: Annotated[
         Engine, typer.Option(help="Who trains: processes of this machine, or a Ray cluster.")
     ] = Engine.local,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     together: Annotated[
-        int | None, typer.Option(help="Trainings in one program. [default: as many as suit a method]", min=1)
+        int | None, typer.Option(help="Trainings in one program.", show_default="as many as suit a method", min=1)
     ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,

@@ -66,5 +66,5 @@ def _table(found: Inspection, problems: list[Problem]) -> Table:
 
 def _keys(found: Inspection) -> str:
     """Which keys the videos have; once for all where they are alike."""
-    keys = {", ".join(item.split()[0] for item in contents.split(", ")) for contents in found.contents.values()}
+    keys = {", ".join(item.partition(" ")[0] for item in contents.split(", ")) for contents in found.contents.values()}
     return keys.pop() if len(keys) == 1 else "not the same in all videos"

@@ -73,7 +73,7 @@ def summarize_many(
 def _show(outcome: Outcome, written: Sequence[str]) -> None:
     source = shown(outcome.source)
     if outcome.status == "failed":
-        errors.print(f"[bold red]failed:[/] {shown(outcome.error)}", soft_wrap=True)
+        errors.print(f"[bold red]failed:[/] {source}: {shown(_why(outcome))}", soft_wrap=True)
         return
     share = outcome.summary_s / outcome.video_s if outcome.video_s else 0.0
     results.print(
@@ -94,5 +94,10 @@ def _show_all(outcomes: Sequence[Outcome], n_before: int) -> None:
     if failed:
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
         for outcome in failed:
-            table.add_row(shown(outcome.source), shown(outcome.error.removeprefix(f"{outcome.source}: ")))
+            table.add_row(shown(outcome.source), shown(_why(outcome)))
         results.print(table)
+
+
+def _why(outcome: Outcome) -> str:
+    """Beside the name of the video, which most errors give themselves."""
+    return outcome.error.removeprefix(f"{outcome.source}: ")

@@ -68,7 +68,9 @@ def summarize(
     engine: Annotated[
         Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")
     ] = Engine.local,
-    workers: Annotated[int | None, typer.Option(help="Videos worked on at once. [default: one a core]", min=1)] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Videos worked on at once.", show_default="one a core", min=1)
+    ] = None,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     retry_failed: Annotated[
@@ -151,10 +153,10 @@ def summarize(
             except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
-                    errors.print(f"[bold red]failed:[/] {shown(_described(video, error))}", soft_wrap=True)
+                    errors.print(f"[bold red]failed:[/] {shown(video)}: {shown(_why(video, error))}", soft_wrap=True)
             else:
                 claimed |= dict.fromkeys(targets.values(), video)
-                _show(summary, notes, targets.values())
+                _show(video, summary, notes, targets.values())
     if failures and len(found) == 1:
         raise failures[0][1]
     if len(found) > 1:
@@ -229,7 +231,7 @@ def _one(
     return summary, notes
 
 
-def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
+def _show(video: Path, summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
     from vastsum.export import format_time
     from vastsum.selection.chance import in_words
 
@@ -242,7 +244,7 @@ def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> No
             f"{piece.importance:.2f}",
             f"{in_words(piece.chance)} ({piece.chance:.0%})",
         )
-    name = shown(summary.video.path)
+    name = shown(video)
     results.print(f"[bold]{name}[/]", soft_wrap=True)
     results.print(table)
     results.print(
@@ -260,13 +262,13 @@ def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exceptio
     if failures:
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
         for video, failure in failures:
-            error = _described(video, failure)
-            table.add_row(shown(video), shown(error.problem + (f"; {error.remedy}" if error.remedy else "")))
+            table.add_row(shown(video), shown(_why(video, failure)))
         results.print(table)
 
 
-def _described(video: Path, error: Exception) -> VastsumError:
+def _why(video: Path, error: Exception) -> str:
+    """Beside the name of the video, which most errors give themselves."""
     if isinstance(error, VastsumError):
-        return error
+        return str(error).removeprefix(f"{video}: ")
     problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
-    return VastsumError(video, problem, "run 'vastsum --debug summarize' on it alone and please report it")
+    return f"{problem}; run 'vastsum --debug summarize' on it alone and please report it"

@@ -36,7 +36,7 @@ def train(
     ] = ProtocolName.last,
     splits: SplitsFile = None,
     seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 1,
-    config: Annotated[Path | None, typer.Option(help="TOML file with [network], [loss], [training].")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with tables network, loss and training.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. network.width=128")
     ] = None,
@@ -47,7 +47,7 @@ def train(
     dataset: KindOption = None,
     scores: Scores = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    workers: Annotated[int, typer.Option(help="Trainings at a time. Default: one a core.")] = 0,
+    workers: Annotated[int, typer.Option(help="Trainings at a time.", show_default="one a core")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""

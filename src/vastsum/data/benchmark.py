@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 MAX_FPS = 1000
+_LARGEST_FEATURE = 1e15  # so that squares can be summed in single precision
 
 # What h5py raises where a file is damaged in its structure: names that are no text, objects that are not what they
 # say, sizes beyond all memory.
@@ -186,8 +187,9 @@ def _open(path: Path) -> h5py.File:
         raise DataError(
             path, "does not exist", "give the path of a benchmark .h5 file, or make one with 'vastsum synth'"
         )
-    if path.is_dir():
-        raise DataError(path, "is a folder", "give the path of a benchmark .h5 file")
+    if not path.is_file():  # opening a pipe would wait for someone to write to it
+        kind = "folder" if path.is_dir() else "pipe or a device"
+        raise DataError(path, f"is a {kind}", "give the path of a benchmark .h5 file")
     try:
         if has_endless_heap(path):
             raise DataError(path, "is damaged: its texts cannot be read", "download or make the file again")
@@ -362,6 +364,8 @@ class _VideoReader:
         features = self._array("features", "extract features first: one vector a pick")
         if features.ndim != 2 or 0 in features.shape:
             raise self._fail("features", f"has shape {features.shape}", "it must be T×D with at least one vector")
+        if max(float(features.max()), -float(features.min())) > _LARGEST_FEATURE:
+            raise self._fail("features", f"holds values beyond {_LARGEST_FEATURE:g}", "extract it again")
         return features.astype(np.float32)
 
     def _n_frames(self) -> int:

@@ -191,7 +191,7 @@ def _write(
 ) -> None:
     import h5py
 
-    with h5py.File(destination, "w") as file:
+    with h5py.File(destination, "w", locking=False) as file:
         file.attrs.update(attributes)
         for video in videos:
             seen = parts.load(video.name)
@@ -299,7 +299,7 @@ class _Parts:
 
     def remove(self) -> None:
         """Remove our files, and the folder unless somebody else's are in it."""
-        for file in [*self.folder.glob("*.npz"), *self.folder.glob(".*.npz.*.part")]:
+        for file in [*self.folder.glob("*.npz"), *self.folder.glob(".*.part")]:
             with suppress(OSError):
                 file.unlink()
         self.remove_if_empty()

@@ -45,7 +45,7 @@ def make_synthetic(
         )
     rng = np.random.default_rng(seed)
     world = _World(rng, feature_width, n_annotators, disagreement)
-    with atomic_path(destination) as temporary, h5py.File(temporary, "w") as file:
+    with atomic_path(destination) as temporary, h5py.File(temporary, "w", locking=False) as file:
         file.attrs["dataset"] = kind
         file.attrs["synthetic"] = True
         for number in range(1, n_videos + 1):

@@ -35,9 +35,6 @@ def _lines(summary: Summary, clock: FrameClock, drop_frame: bool | None) -> Iter
     yield f"TITLE: {_ascii(Path(name).stem)[: _TITLE_LENGTH - 8]} SUMMARY"
     yield f"FCM: {'DROP FRAME' if drop else 'NON-DROP FRAME'}"
     yield ""
-    if not clock.even:
-        rates = f"{summary.video.fps:.3f} A SECOND: COUNTED BY TIME AT {float(clock.rate):.3f}"
-        yield f"* FRAMES UNEVEN OR UNUSUAL, {rates} A SECOND"
     reel, channels = reel_name(Path(name).stem), "AA/V" if has_audio(summary) else "V"
     record = 0
     for number, segment in enumerate(summary.pieces, start=1):
@@ -45,6 +42,9 @@ def _lines(summary: Summary, clock: FrameClock, drop_frame: bool | None) -> Iter
         codes = [clock.timecode(n, drop_frame=drop) for n in (start, stop, record, record + stop - start)]
         yield f"{number:03d}  {reel:<{_REEL_LENGTH}} {channels:<5} C        {' '.join(codes)}"
         yield f"* FROM CLIP NAME: {name}"
+        if not clock.even and number == 1:  # readers know comments of events only
+            rates = f"{summary.video.fps:.3f} A SECOND: COUNTED BY TIME AT {float(clock.rate):.3f}"
+            yield f"* FRAMES UNEVEN OR UNUSUAL, {rates} A SECOND"
         yield f"* COMMENT: IMPORTANCE {segment.importance:.3f} CHANCE {segment.chance:.2f}"
         record += stop - start
 

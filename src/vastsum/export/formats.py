@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vastsum.errors import ConfigError
+from vastsum.errors import ConfigError, OutputError
 from vastsum.export.edl import write_edl
 from vastsum.export.html import write_html
 from vastsum.export.json import write_json
@@ -71,6 +72,7 @@ def save(
     *,
     format: str | None = None,
     copy: bool = False,
+    overwrite: bool = False,
     progress: Progress | None = None,
 ) -> Path:
     """Write a summary to `path`, in `format` or the one its name asks for."""
@@ -80,6 +82,9 @@ def save(
         name = "mp4"
     else:
         name = format or format_of(path)
+    with suppress(OSError):  # whoever writes says what is wrong with the name
+        if path.is_file() and not overwrite:
+            raise OutputError(path, "exists already", "choose another name, or replace it with overwrite=True")
     if name == "mp4":
         write_mp4(summary, path, copy=copy, progress=progress)
     elif copy:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import numpy as np
 from PIL import Image
@@ -15,7 +13,7 @@ from PIL import Image
 from vastsum.errors import VideoError
 from vastsum.export.page import TIMELINE_SCRIPTS, TIMELINE_STYLES, self_contained
 from vastsum.export.schema import to_dict
-from vastsum.export.source import shown_name
+from vastsum.export.source import path_from, shown_name, url_from
 from vastsum.export.timecode import format_length
 from vastsum.files import write_text
 from vastsum.summary import Summary
@@ -48,22 +46,14 @@ def write_html(summary: Summary, destination: Path) -> list[str]:
 
 def _data(summary: Summary, destination: Path) -> dict[str, Any]:
     return {
-        "summary": to_dict(summary),
+        "summary": to_dict(summary, destination),
         "name": shown_name(summary),
-        "video": video_link(summary.video.path, destination),
-        "expected": str(summary.video.path),
+        "video": url_from(summary, destination),
+        "expected": str(path_from(summary, destination)),
         "download": f"{Path(shown_name(summary)).stem}.summary.json",
         "made": _facts(summary),
         "thumbnails": thumbnails(summary),
     }
-
-
-def video_link(video: Path, page: Path) -> str:
-    """Relative where the video lies beside the page or below it, so that both can move together; else where it is."""
-    video, folder = Path.cwd() / video, (Path.cwd() / page).parent
-    if video.is_relative_to(folder):
-        return quote(os.fsencode(video.relative_to(folder).as_posix()))
-    return video.as_uri()
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:

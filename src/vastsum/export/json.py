@@ -12,7 +12,7 @@ from vastsum.summary import Summary
 
 
 def write_json(summary: Summary, destination: Path) -> None:
-    content = to_dict(summary)
+    content = to_dict(summary, destination)
     text = _laid_out(content, ensure_ascii=False)
     try:
         text.encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vastsum.export.source import has_audio, shown_name, url
+from vastsum.export.source import has_audio, shown_name, url_from
 from vastsum.export.timecode import FrameClock
 from vastsum.files import write_json
 from vastsum.summary import Summary, SummarySegment
@@ -19,10 +19,10 @@ def write_otio(summary: Summary, destination: Path) -> None:
     Each clip carries its importance, uncertainty and chance as metadata under "vastsum". Schema versions
     are the oldest in use, which every reader knows and newer ones upgrade.
     """
-    write_json(destination, _timeline(summary, FrameClock.of(summary)))
+    write_json(destination, _timeline(summary, FrameClock.of(summary), url_from(summary, destination)))
 
 
-def _timeline(summary: Summary, clock: FrameClock) -> Json:
+def _timeline(summary: Summary, clock: FrameClock, url: str) -> Json:
     kinds = ["Video", "Audio"] if has_audio(summary) else ["Video"]
     return {
         "OTIO_SCHEMA": "Timeline.1",
@@ -35,7 +35,7 @@ def _timeline(summary: Summary, clock: FrameClock) -> Json:
             "effects": [],
             "markers": [],
             "metadata": {},
-            "children": [_track(summary, clock, kind) for kind in kinds],
+            "children": [_track(summary, clock, url, kind) for kind in kinds],
         },
         "metadata": {
             "vastsum": {
@@ -47,7 +47,7 @@ def _timeline(summary: Summary, clock: FrameClock) -> Json:
     }
 
 
-def _track(summary: Summary, clock: FrameClock, kind: str) -> Json:
+def _track(summary: Summary, clock: FrameClock, url: str, kind: str) -> Json:
     return {
         "OTIO_SCHEMA": "Track.1",
         "name": kind,
@@ -56,11 +56,11 @@ def _track(summary: Summary, clock: FrameClock, kind: str) -> Json:
         "effects": [],
         "markers": [],
         "metadata": {},
-        "children": [_clip(summary, clock, piece) for piece in summary.pieces],
+        "children": [_clip(summary, clock, url, piece) for piece in summary.pieces],
     }
 
 
-def _clip(summary: Summary, clock: FrameClock, segment: SummarySegment) -> Json:
+def _clip(summary: Summary, clock: FrameClock, url: str, segment: SummarySegment) -> Json:
     judged = {name: getattr(segment, name) for name in ("importance", "uncertainty", "chance")}
     return {
         "OTIO_SCHEMA": "Clip.1",
@@ -69,7 +69,7 @@ def _clip(summary: Summary, clock: FrameClock, segment: SummarySegment) -> Json:
         "media_reference": {
             "OTIO_SCHEMA": "ExternalReference.1",
             "name": shown_name(summary),
-            "target_url": url(summary),
+            "target_url": url,
             "available_range": _range(0, clock.n_frames(summary), clock),
             "metadata": {},
         },

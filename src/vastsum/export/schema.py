@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import isclose
@@ -13,19 +14,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from vastsum.errors import DataError
+from vastsum.export.source import path_from
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
-from vastsum.types import PAPER_DECODER, Decoder, Marks, Stretch
+from vastsum.types import HIGHEST_SCORE, MAX_LENGTH_POWER, MAX_SHARPNESS, PAPER_DECODER, Decoder, Marks, Stretch
 
 VERSION = 2
 _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
-_HIGHEST = 1e30  # sums and squares of more would not be numbers any more
 _TIME_TOLERANCE_S = 1e-3  # what other programs may round times to
 
 
-def to_dict(summary: Summary) -> dict[str, Any]:
+def to_dict(summary: Summary, file: Path | None = None) -> dict[str, Any]:
+    """What a file holds; the video's path as seen from there."""
     return {
         "version": VERSION,
-        "video": {**asdict(summary.video), "path": str(summary.video.path)},
+        "video": {**asdict(summary.video), "path": str(path_from(summary, file) if file else summary.video.path)},
         "model": asdict(summary.model),
         "budget": asdict(summary.budget),
         "decoder": asdict(summary.decoder),
@@ -61,7 +63,12 @@ def read(path: Path) -> Summary:
         raise DataError(path, problem, _REMEDY) from None
     except (ValueError, RecursionError) as error:
         raise DataError(path, f"not valid JSON ({error})", _REMEDY) from None
-    return from_dict(content, path)
+    summary = from_dict(content, path)
+    beside = path.absolute().parent / summary.video.path
+    with suppress(OSError):  # of a path that no file can have
+        if beside.is_file():  # older files hold paths as they were typed
+            return replace(summary, video=replace(summary.video, path=beside))
+    return summary
 
 
 def from_dict(content: object, where: object) -> Summary:
@@ -134,7 +141,7 @@ class _Entry:
             value = float(self.value)
         except OverflowError:
             value = float("inf")
-        if not abs(value) <= _HIGHEST:
+        if not abs(value) <= HIGHEST_SCORE:
             self.refuse("too large for a number")
         if (low is not None and value < low) or (high is not None and value > high):
             self.refuse(f"{_shown(self.value)} is not {_interval(low, high)}")
@@ -179,8 +186,7 @@ def _budget(entry: _Entry, video: SourceVideo) -> Budget:
 
 
 def _decoder(entry: _Entry) -> Decoder:
-    """Within bounds that leave exp() and powers finite."""
-    return Decoder(entry["sharpness"].number(0.0, 5.0), entry["length_power"].number(0.0, 2.0))
+    return Decoder(entry["sharpness"].number(0.0, MAX_SHARPNESS), entry["length_power"].number(0.0, MAX_LENGTH_POWER))
 
 
 def _picks(entry: _Entry, n_frames: int) -> list[int]:

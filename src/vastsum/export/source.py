@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from urllib.parse import quote
 
 from vastsum.errors import VideoError
@@ -24,7 +25,13 @@ def shown_name(summary: Summary) -> str:
     return "".join(c if c.isprintable() else "?" for c in name)
 
 
-def url(summary: Summary) -> str:
-    """Where the video is, for programs that link to it; relative paths stay relative."""
-    path = summary.video.path
+def path_from(summary: Summary, file: Path) -> Path:
+    """Where the video is, as a file tells it: relative where it lies beside the file or below it, so that both can move
+    together."""
+    video, folder = summary.video.path, file.absolute().parent
+    return video.relative_to(folder) if video.is_relative_to(folder) else video
+
+
+def url_from(summary: Summary, file: Path) -> str:
+    path = path_from(summary, file)
     return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

@@ -58,10 +58,11 @@ class RequestedBudget:
         if self.share is not None:
             return self.share
         assert self.seconds is not None
-        if self.seconds > duration_s:
-            problem = f"'{self.text}' is longer than the video ({format_time(duration_s)})"
-            raise ConfigError("budget", problem, "ask for a part of it")
-        return self.seconds / duration_s
+        return min(self.seconds / duration_s, 1.0)
+
+    def warnings(self, duration_s: float) -> tuple[str, ...]:
+        longer = self.seconds is not None and self.seconds > duration_s
+        return ("the budget is longer than the video: all of it is kept",) if longer else ()
 
 
 def read_budget(text: str) -> RequestedBudget:

@@ -79,7 +79,9 @@ def _sorted_out(
     sources = {name: outcome.source for name, outcome in known.items()}
     for item in items:
         earlier = known.get(item.name)
-        if sources.setdefault(item.name, item.source) != item.source:
+        if refusal := item.refusal():
+            settled.append(_failed(Attempt(item, 0), refusal, claimed=False))
+        elif sources.setdefault(item.name, item.source) != item.source:
             file = place.shown(item.name + FORMATS[settings.formats[0]].suffix)
             remedy = f"rename {item.source}, or name it otherwise in a manifest's column 'name'"
             error = OutputError(file, f"is the summary of {sources[item.name]} too", remedy)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from vastsum.errors import ConfigError, MissingExtraError
+from vastsum.errors import ConfigError, MissingExtraError, VastsumError
 from vastsum.scale.places import base_name, check_packages, is_url, read_bytes, videos_at
 from vastsum.video.suffixes import looks_like_a_video, videos_in
 
@@ -28,6 +29,17 @@ class Item:
 
     source: str
     name: str
+
+    def refusal(self) -> VastsumError | None:
+        """Why nobody need try: a manifest may hold what no file can be called."""
+        for text in (self.source, self.name):
+            try:
+                if "\0" not in text and os.fsencode(text):
+                    continue
+            except UnicodeEncodeError:
+                pass
+            return VastsumError(self.source, f"{text!r} cannot be the name of a file", "correct it in the manifest")
+        return None
 
 
 def is_manifest(named: str) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from vastsum.errors import ConfigError, MissingExtraError, OutputError, VastsumError, VideoError
-from vastsum.files import atomic_path
+from vastsum.files import atomic_path, remove_leftovers
 
 # In these stores a file is there when all of it is; elsewhere it grows under another name first.
 _OBJECT_STORES = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "memory"}
@@ -136,7 +136,7 @@ class Place(Protocol):
         """Refuse now what could not be written after an hour of work."""
 
     def tidy(self) -> None:
-        """Remove what workers that were killed had begun to write. Nobody may be writing meanwhile."""
+        """Remove what workers that were killed had begun to write."""
 
     def staged(self) -> contextlib.AbstractContextManager[Path]:
         """A folder of this machine; what is written there is in the place when the block ends well."""
@@ -191,9 +191,7 @@ class LocalPlace:
             raise OutputError(shown, f"cannot be written ({error.strerror})", "choose another -o") from error
 
     def tidy(self) -> None:
-        for pattern in (".*.summary.*.part", ".vastsum/**/.*.part"):
-            for leftover in self._root.rglob(pattern):
-                leftover.unlink(missing_ok=True)
+        remove_leftovers(self._root, below=True)
 
     @contextmanager
     def staged(self) -> Iterator[Path]:

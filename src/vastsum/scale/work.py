@@ -16,7 +16,7 @@ from vastsum.export.writing import targets_of, write_all
 from vastsum.scale.crew import Attempt
 from vastsum.scale.inputs import Item
 from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import Place, at_hand, sweep
+from vastsum.scale.places import Place, at_hand, is_url, sweep
 from vastsum.summarizer import Summarizer
 from vastsum.summary import Summary
 from vastsum.video import probe
@@ -83,6 +83,8 @@ class Worker:
                 begun, targets.values(), may_replace=self._overwrite or (earlier is not None and earlier.claimed)
             )
             summary = self._summarizer.summarize(video, self._settings.budget)
+            if is_url(item.source):  # where it is now says nothing
+                summary = replace(summary, video=replace(summary.video, path=video))
             begun = replace(begun, watch_s=clock.lap_s())
             notes, bytes_out = self._write(summary, targets)
         done = replace(

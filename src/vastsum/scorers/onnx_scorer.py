@@ -64,7 +64,7 @@ class OnnxScorer:
         if self.relative:
             features = with_channels(features, segments.times_s)
         ids = segments.ids
-        return predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
+        return predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]), self.where)
 
     def _window(self, features: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Scores of these picks, seen by themselves."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from vastsum.errors import CheckpointError
 from vastsum.types import FloatArray, IntArray, Prediction
 
 # Attention compares every segment with every other, and the mean over like frames every pick: some twelve minutes at a
@@ -16,9 +17,20 @@ MAX_PICKS_AT_ONCE = 2048
 SHARED = 4  # a quarter of a window is seen by the next one too
 
 
-def predict_in_windows(ids: IntArray, predict: Callable[[int, int], tuple[FloatArray, FloatArray]]) -> Prediction:
+def predict_in_windows(
+    ids: IntArray, predict: Callable[[int, int], tuple[FloatArray, FloatArray]], where: object
+) -> Prediction:
     """`predict` gives mean and standard deviation of a range of picks, seen by themselves; `ids` are the segments they
-    lie in. A pick that two windows see is told of more by the one in which it lies further inside."""
+    lie in. A pick that two windows see is told of more by the one in which it lies further inside. `where` names the
+    model, should its scores be no numbers."""
+    prediction = _joined(ids, predict)
+    if not prediction.is_sound:
+        problem = "gives scores that are no numbers, or too large to calculate with"
+        raise CheckpointError(where, problem, "use another model, or train it again at a lower learning rate")
+    return prediction
+
+
+def _joined(ids: IntArray, predict: Callable[[int, int], tuple[FloatArray, FloatArray]]) -> Prediction:
     windows = list(windows_of(ids))
     if len(windows) == 1:
         mean, std = predict(0, len(ids))

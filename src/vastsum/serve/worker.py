@@ -64,7 +64,8 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     report("loading models")
     summarizer = Summarizer(model=task["model"], fast=task["fast"])
     summary = summarizer.summarize(video, task["budget"], progress=report)
-    summary = replace(summary, model=replace(summary.model, scorer=task["model_name"]))
+    named = replace(summary.video, path=video)  # by its name alone
+    summary = replace(summary, video=named, model=replace(summary.model, scorer=task["model_name"]))
     report("taking thumbnails")
     times_s = _take_thumbnails(video, summary.video.duration_s, folder / THUMBNAILS)
     write_json(summary.with_budget(1.0), folder / WHOLE)
@@ -100,7 +101,7 @@ def export(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     def follow(done_s: float, total_s: float | None) -> None:
         report(f"writing {name}", done_s, total_s)
 
-    summary.save(destination, format=name, progress=follow)
+    summary.save(destination, format=name, overwrite=True, progress=follow)
     return {"file": destination.name, "n_bytes": destination.stat().st_size}
 
 

@@ -62,6 +62,8 @@ def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
 def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
     """The network of a checkpoint, ready to predict, and what the checkpoint says of itself."""
     tensors, meta = load_tensors(path)
+    if not all(tensor.isfinite().all() for tensor in tensors.values()):
+        raise CheckpointError(path, "holds weights that are no numbers", "train it again at a lower learning rate")
     try:
         network = VastsumNetwork(recorded_config(meta["config"], path).network)
         network.load_state_dict(tensors)
@@ -69,4 +71,4 @@ def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
     except (KeyError, RuntimeError) as error:
         problem = str(error).splitlines()[0]
         raise CheckpointError(path, f"does not hold a whole VASTSum network ({problem})", "train it again") from error
-    return VastsumScorer(network.eval(), likelihood), meta
+    return VastsumScorer(network.eval(), likelihood, path), meta

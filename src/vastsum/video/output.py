@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from av.container import OutputContainer
 from av.error import FFmpegError
 
 from vastsum.errors import OutputError
-from vastsum.files import put_in_place
+from vastsum.files import part_of, put_in_place
 
 _REMEDIES = {
     errno.ENOSPC: "free some space, or choose another folder",
@@ -29,26 +28,24 @@ _REMEDIES = {
 @contextlib.contextmanager
 def writing(destination: Path, container_format: str) -> Iterator[OutputContainer]:
     """A container that takes its final name only when it is complete, and leaves nothing behind otherwise."""
-    # In the same folder, since only there a file can be renamed at once and without copying.
-    part = destination.parent / f".{destination.name}.{secrets.token_hex(4)}.part"
     options = {"movflags": "+faststart"} if container_format in {"mp4", "mov"} else {}
-    out: OutputContainer | None = None
-    try:
-        _check_destination(destination)
-        out = av.open(f"file:{part.absolute()}", "w", format=container_format, container_options=options)
-        yield out
-        out.close()
-        put_in_place(part, destination)
-    except (FFmpegError, OSError) as error:
-        number = getattr(error, "errno", None)
-        remedy = _REMEDIES.get(number or 0, "check the disk, or choose another folder")
-        raise OutputError(destination, f"cannot be written ({_reason(number, error)})", remedy) from error
-    finally:
-        if out is not None:
-            with contextlib.suppress(Exception):  # already failed: what closing says adds nothing
-                out.close()
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    with contextlib.ExitStack() as stack:
+        out: OutputContainer | None = None
+        try:
+            _check_destination(destination)
+            part = stack.enter_context(part_of(destination))
+            out = av.open(f"file:{part.absolute()}", "w", format=container_format, container_options=options)
+            yield out
+            out.close()
+            put_in_place(part, destination)
+        except (FFmpegError, OSError) as error:
+            number = getattr(error, "errno", None)
+            remedy = _REMEDIES.get(number or 0, "check the disk, or choose another folder")
+            raise OutputError(destination, f"cannot be written ({_reason(number, error)})", remedy) from error
+        finally:
+            if out is not None:
+                with contextlib.suppress(Exception):  # already failed: what closing says adds nothing
+                    out.close()
 
 
 def _reason(number: int | None, error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,14 +16,14 @@ import av
 import numpy as np
 from av.codec.context import ThreadType
 from av.container import InputContainer
-from av.error import FFmpegError
+from av.error import ArgumentError, FFmpegError
 from av.packet import Packet
 from av.stream import Discard, Disposition
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
-from vastsum.errors import VideoError
+from vastsum.errors import ConfigError, VideoError
 from vastsum.video.closing import Closing
 
 UInt8Array = NDArray[np.uint8]
@@ -38,8 +39,13 @@ _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails 
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _H264_SLICES = range(1, 6)
 _H264_IDR = 5
+# DivX and Xvid say so where they put two frames into one packet, and then an empty packet, whose times are those of no
+# frame: MPEG-4 with B-frames for AVI, which knows no other order than that of decoding.
+_PACKED = re.compile(rb"\x00\x00\x01\xb2DivX\d+(?:b|Build)\d+p")
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
+_MAX_PIXELS = 8192 * 8192  # a frame: a file of a few kilobytes may hold frames that take gigabytes
+_MAX_PIXELS_SETTING = "VASTSUM_MAX_PIXELS"  # in the environment
 _MAX_DECODING_THREADS = 16
 _MAX_THREADS_BYTES = 128 * 2**20  # each thread holds a frame of its own
 _MAX_DECODERS_BYTES = 256 * 2**20  # each decoder holds all that later frames may refer to
@@ -100,7 +106,8 @@ class Source(Closing):
         self.n_undecodable = 0  # packets
         self.damaged_pts: int | None = None  # the first of these
         self._n_cores = threads or available_cores()
-        self._decoder_options = decoder_options or {}
+        self._max_pixels = _max_pixels()
+        self._decoder_options = {"max_pixels": str(self._max_pixels), **(decoder_options or {})}
         self._n_stamped = 0
         self._orientation: Orientation | None = None
         self._attach()
@@ -113,6 +120,8 @@ class Source(Closing):
         self.container = open_container(self.path)
         try:
             self.stream = _best_video_stream(self.path, self.container)
+            if self.stream.width * self.stream.height > self._max_pixels:
+                raise self._too_large()
         except VideoError:
             self.container.close()
             raise
@@ -191,15 +200,23 @@ class Source(Closing):
         """
         try:
             frames = self.context.decode(packet)
-        except FFmpegError:
+        except FFmpegError as error:
+            if isinstance(error, ArgumentError) and not self.context.width:  # refused by size, which is then forgotten
+                raise self._too_large() from error
             self.remember_damage(packet.pts if packet is not None else None)
-            return []
+            frames = []
+        if self.context.width * self.context.height > self._max_pixels:  # whatever the header says
+            raise self._too_large()
         for frame in frames:
             frame.time_base = self.time_base  # missing on those that come out last
             if self.untimed:
                 frame.pts = self._n_stamped
                 self._n_stamped += 1
         return [frame for frame in frames if frame.pts is not None]
+
+    def _too_large(self) -> VideoError:
+        problem = f"its frames are larger than {self._max_pixels:,} pixels"
+        return VideoError(self.path, problem, f"if you trust the file, set {_MAX_PIXELS_SETTING} to a larger number")
 
     def remember_damage(self, pts: int | None) -> None:
         self.n_undecodable += 1
@@ -246,6 +263,13 @@ class Source(Closing):
         self._n_stamped = 0
 
 
+def _max_pixels() -> int:
+    text = os.environ.get(_MAX_PIXELS_SETTING, str(_MAX_PIXELS))
+    if not text.isdecimal():
+        raise ConfigError(_MAX_PIXELS_SETTING, f"'{text}' is not a number of pixels", f"give one such as {_MAX_PIXELS}")
+    return int(text)
+
+
 def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -288,6 +312,8 @@ def _check_readable(path: Path) -> None:
         raise VideoError(path, "no such file", "check the name and the folder") from None
     except PermissionError:
         raise VideoError(path, "you may not read this file", "change its permissions or copy it") from None
+    except ValueError:
+        raise VideoError(path, "no file can have this name", "check it") from None
     except OSError as error:
         raise VideoError(path, f"cannot be read ({error.strerror or error})", "check the name and the disk") from None
 
@@ -300,7 +326,8 @@ def refuse_playlists() -> None:
 def open_container(path: Path) -> InputContainer:
     _check_readable(path)
     try:
-        container = av.open(f"file:{path.absolute()}", options=_OPENING, metadata_errors="replace")
+        options = {**_OPENING, "max_pixels": str(_max_pixels())}
+        container = av.open(f"file:{path.absolute()}", options=options, metadata_errors="replace")
     except FFmpegError as error:
         problem = f"not a video that can be read ({error.strerror or error})"
         if "format_whitelist" in _OPENING and error.errno == errno.EINVAL:
@@ -360,7 +387,8 @@ def _plausible_rate(stream: VideoStream, untimed: bool) -> Fraction:
 def _is_untimed(container: InputContainer, stream: VideoStream) -> bool:
     # AVI has no presentation times, and those FFmpeg makes up go wrong where these codecs reorder frames.
     reordered_in_avi = container.format.name == "avi" and stream.codec_context.name in {"h264", "hevc"}
-    return reordered_in_avi or bool(int(container.format.flags) & _NO_TIMESTAMPS)
+    packed = stream.codec_context.name == "mpeg4" and _PACKED.search(stream.codec_context.extradata or b"")
+    return reordered_in_avi or bool(packed) or bool(int(container.format.flags) & _NO_TIMESTAMPS)
 
 
 def is_shown(packet: VideoPacket) -> bool:

@@ -203,7 +203,7 @@ def _holes(pts: IntArray, source: Source) -> list[str]:
     if not len(holes) or (np.abs(steps - usual) <= slack).sum() + len(holes) < 0.98 * len(steps):
         return []
     lost = round(float((holes / usual - 1).sum()))
-    return [f"{lost} frames are missing in {len(holes)} places: damaged"]
+    return [f"{lost} frames are missing in {len(holes)} place{'s' * (len(holes) > 1)}"]
 
 
 def _ends_early(source: Source, first_pts: int, length_s: float) -> list[str]:

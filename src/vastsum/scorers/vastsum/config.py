@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vastsum.errors import ConfigError
-from vastsum.types import Decoder
+from vastsum.types import MAX_LENGTH_POWER, MAX_SHARPNESS, Decoder
+
+# Beyond these there is no sense in a setting, and exp(), powers and memory have an end.
+_MOST = {
+    "layers": 100,
+    "conv_layers": 100,
+    "kernel_size": 2049,
+    "linear_share": 1.0,
+    **dict.fromkeys(("linear_smoothing", "smoothing", "nonlocal_smoothing"), 2048.0),
+    "sharpness": MAX_SHARPNESS,
+    "length_power": MAX_LENGTH_POWER,
+}
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,9 @@ class NetworkConfig:
             "length_power",
         )
         _require("network", self, not_negative=not_negative)
+        for name, most in _MOST.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"network.{name}", f"{getattr(self, name)} is too much", f"use at most {most:g}")
         if self.width % self.heads:
             raise ConfigError(
                 "network.width", f"{self.width} is not a multiple of {self.heads} heads", "change one of them"
@@ -72,8 +86,6 @@ class NetworkConfig:
             raise ConfigError("network.kernel_size", f"{self.kernel_size} is not odd", "use an odd number such as 9")
         if self.positions < 2:
             raise ConfigError("network.positions", f"{self.positions} is too few", "use at least 2")
-        if self.linear_share > 1:
-            raise ConfigError("network.linear_share", f"{self.linear_share} is more than all", "use 0 to 1")
         for name in ("dropout", "input_dropout", "channel_dropout"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"network.{name}", f"{getattr(self, name)} drops everything", "use a value below 1")

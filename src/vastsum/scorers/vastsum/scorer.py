@@ -13,17 +13,19 @@ from vastsum.types import FloatArray, IntArray, Prediction, Segments
 
 
 class VastsumScorer:
-    """Runs a VastsumNetwork on one video at a time."""
+    """Runs a VastsumNetwork on one video at a time. Errors name it by `where`: the file it came from."""
 
-    def __init__(self, network: VastsumNetwork, likelihood: Likelihood) -> None:
-        self.network, self.likelihood = network, likelihood
+    def __init__(self, network: VastsumNetwork, likelihood: Likelihood, where: object = "the network") -> None:
+        self.network, self.likelihood, self.where = network, likelihood, where
 
     @torch.no_grad()
     def predict(self, features: FloatArray, segments: Segments) -> Prediction:
         was_training = self.network.training
         self.network.eval()
         ids = segments.ids
-        prediction = predict_in_windows(ids, lambda start, end: self._window(features[start:end], ids[start:end]))
+        prediction = predict_in_windows(
+            ids, lambda start, end: self._window(features[start:end], ids[start:end]), self.where
+        )
         self.network.train(was_training)
         return replace(prediction, decoder=self.network.config.decoder)
 
