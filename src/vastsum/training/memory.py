@@ -6,8 +6,6 @@ import gc
 
 import torch
 
-from vastsum.scorers.recurrent import forget_recordings
-
 
 def is_want_of_memory(error: BaseException | None) -> bool:
     """Whether this is what an error comes from: recording a program, torch fails in another way while it fails so."""
@@ -24,5 +22,4 @@ def free_memory() -> None:
     if not torch.cuda.is_available():
         return
     gc.collect()
-    forget_recordings()
     torch.cuda.empty_cache()
