@@ -29,8 +29,8 @@ from video_material import repeat
 from vastsum import Summarizer, Summary
 from vastsum.features import Backbone, load_backbone, registry
 from vastsum.features.onnx_model import available_cores
-from vastsum.features.ort_session import ort
 from vastsum.features.watching import watch
+from vastsum.onnx_runtime import ort
 from vastsum.video import sample
 
 SCENE, SCENE_S = "scene-12s.mp4", 12

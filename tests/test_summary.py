@@ -1,4 +1,4 @@
-"""What a person may count on: never over budget, never empty, whole segments, and honest stability."""
+"""What a person may count on: never over budget, never empty, whole segments, and honest chances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vastsum.errors import ConfigError, DataError
 from vastsum.selection import segment_values, select
 from vastsum.selection.decode import DECODERS
 from vastsum.summary import ModelNames, SourceVideo, Summary
-from vastsum.types import Prediction, Segments
+from vastsum.types import Marks, Prediction, Segments, Stretch
 from vastsum.video import Timeline, VideoInfo
 
 MODEL = ModelNames("vastsum", "efficientnet_lite0")
@@ -34,12 +34,16 @@ def tiling(starts: list[int], picks: list[int], n_frames: int) -> Segments:
     return Segments(bounds, np.array(picks), n_frames)
 
 
-def simple(budget: float = 0.25, std: float = 0.05, timeline: Timeline | None = None) -> Summary:
+def simple(
+    budget: float = 0.25, std: float = 0.05, timeline: Timeline | None = None, marks: Marks | None = None
+) -> Summary:
     """400 frames at 25 a second in four equal segments, of which the third is the best."""
     mean = np.repeat([0.2, 0.4, 0.9, 0.3], 10) + np.tile(np.linspace(0, 0.05, 10), 4)
     segments = tiling([0, 100, 200, 300], list(range(0, 400, 10)), 400)
     prediction = Prediction(mean.astype(np.float32), np.full(40, std, dtype=np.float32))
-    return Summary.choose(video_of(400, 16.0), MODEL, prediction, segments, budget, timeline=timeline)
+    return Summary.choose(
+        video_of(400, 16.0), MODEL, prediction, segments, budget, timeline=timeline, marks=marks or Marks()
+    )
 
 
 @st.composite
@@ -74,7 +78,7 @@ def test_never_empty_never_over_budget_and_always_a_whole_timeline(first: Summar
         assert rows[-1].end_s == summary.video.duration_s
         for row, after in pairwise(rows):
             assert (after.start_frame, after.start_s) == (row.end_frame + 1, row.end_s)
-        assert all(0 <= row.stability <= 1 and row.uncertainty >= 0 for row in rows)
+        assert all(0 <= row.chance <= 1 and row.uncertainty >= 0 for row in rows)
         means = segment_values(summary.importance, summary.layout)
         assert [row.importance for row in rows] == pytest.approx(means)
 
@@ -102,13 +106,15 @@ def test_evenly_spaced_frames_are_chosen_as_on_the_benchmark(seed: int, fps: flo
     n_frames = int(lengths.sum())
     segments = tiling([0, *np.cumsum(lengths)[:-1].tolist()], list(range(0, n_frames, 7)), n_frames)
     prediction = Prediction(rng.random(len(segments.picks)), rng.random(len(segments.picks)))
+    video = video_of(n_frames, n_frames / fps)
     for decoder in DECODERS.values():
         expected = select(prediction, segments, budget, decoder)
-        summary = Summary.choose(
-            video_of(n_frames, n_frames / fps), MODEL, prediction, segments, budget, decoder=decoder
-        )
+        summary = Summary.choose(video, MODEL, prediction, segments, budget, decoder=decoder)
         if expected.chosen.any():
-            assert [row.selected for row in summary.segments] == expected.chosen.tolist()
+            whole = {row.start_frame for row in summary.selected if row.n_frames in segments.lengths}
+            assert whole >= set(segments.bounds[expected.chosen, 0].tolist())
+            if decoder == DECODERS["paper"]:
+                assert [row.selected for row in summary.segments] == expected.chosen.tolist()
 
 
 def test_the_best_segment_is_chosen_and_the_numbers_add_up() -> None:
@@ -125,7 +131,8 @@ def test_with_budget_leaves_the_first_as_it_was() -> None:
     summary = simple()
     longer = summary.with_budget(0.5)
     assert summary.ranges == [(200, 299)]
-    assert longer.ranges == [(100, 199), (200, 299)]
+    assert longer.ranges == [(100, 299)]
+    assert [(row.start_frame, row.end_frame) for row in longer.selected] == [(100, 199), (200, 299)]
     with pytest.raises(ValueError, match="read-only"):
         summary.importance[0] = 1.0
 
@@ -155,8 +162,10 @@ def test_variable_rate_is_budgeted_by_time_on_screen() -> None:
     prediction = Prediction(np.array([0.1, 0.9]), np.zeros(2))
     video = video_of(200, timeline.duration_s)
     summary = Summary.choose(video, MODEL, prediction, segments, 0.5, timeline=timeline)
-    assert summary.ranges == [(0, 99)]  # by frames, the second would have fitted
-    assert summary.selected[0].end_s == pytest.approx(1.0)
+    first, part = summary.selected  # by frames, the whole second one would have fitted
+    assert (first.start_frame, first.end_frame, first.end_s) == (0, 99, pytest.approx(1.0))
+    assert part.start_frame == 100
+    assert 48 < part.duration_s <= 49
     trimmed = summary.with_budget(0.005)
     assert trimmed.ranges == [(100, 100)]  # one frame stays for 0.99 s, more than asked for, but there is no less
 
@@ -190,19 +199,47 @@ def test_trimming_uses_the_real_times_of_frames() -> None:
     assert chosen.end_s == timeline.times_s[chosen.end_frame + 1]
 
 
-def test_stability_is_certain_without_uncertainty_and_fades_with_it() -> None:
-    assert [row.stability for row in simple(std=0.0).segments] == [1.0] * 4
-    calm, wild = simple(std=0.1), simple(std=3.0)
-    assert calm.selected[0].stability > 0.95
-    assert wild.selected[0].stability < 0.6
-    assert simple(std=3.0) == wild  # the same draws every time
+def test_people_would_rather_include_what_stands_out_and_more_of_it_in_longer_summaries() -> None:
+    chances = [row.chance for row in simple().segments]
+    assert max(chances) == chances[2] > 0.4 > 0.2 > max(chances[0], chances[3])
+    assert all(b > a for a, b in zip(chances, [row.chance for row in simple(0.5).segments], strict=True))
 
 
-def test_stability_of_two_equal_segments_is_a_coin_toss() -> None:
+def test_where_all_scores_are_alike_the_chance_is_about_the_budget() -> None:
     segments = tiling([0, 100], [0, 100], 200)
-    prediction = Prediction(np.array([0.5, 0.5]), np.array([0.1, 0.1]))
-    summary = Summary.choose(video_of(200, 8.0), MODEL, prediction, segments, 0.5)
-    assert [row.stability for row in summary.segments] == pytest.approx([0.5, 0.5], abs=0.12)
+    summary = Summary.choose(video_of(200, 8.0), MODEL, Prediction(np.full(2, 0.5), np.zeros(2)), segments, 0.5)
+    assert [row.chance for row in summary.segments] == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+def test_what_whole_segments_leave_over_goes_on_from_a_chosen_one() -> None:
+    summary = simple(0.3)  # 120 frames: the best segment, and the beginning of the one after it
+    assert summary.ranges == [(200, 319)]
+    assert summary.duration_s == pytest.approx(summary.budget.seconds)
+    assert summary.starts == [0, 100, 200, 300]
+    assert summary.with_budget(0.25) == simple(0.25)
+
+
+def test_a_part_never_shows_the_flash_of_another_shot() -> None:
+    cut_inside = Marks(cuts=(310,))  # 0.4 s before the part would end
+    assert simple(0.3, marks=cut_inside).ranges == [(200, 309)]
+    cut_before = Marks(cuts=(300,))
+    assert simple(0.3, marks=cut_before).ranges == [(200, 299)]  # 0.8 s of another shot
+    assert simple(0.32, marks=cut_before).n_frames == 128  # more than a second is a shot of its own
+
+
+def test_a_part_ends_where_speech_pauses_if_that_fills_the_budget() -> None:
+    spoken = (Stretch(290, 390),)
+    assert simple(0.3, marks=Marks(speech=spoken, pauses=(315,))).ranges == [(200, 314)]
+    assert simple(0.3, marks=Marks(speech=spoken, pauses=(305,))).ranges == [(200, 319)]  # 88 % is too little
+
+
+def test_what_shows_nothing_is_left_out_while_there_is_anything_else() -> None:
+    black = (Stretch(200, 280, "black"),)
+    assert simple(0.25, marks=Marks(empty=black)).ranges == [(100, 199)]
+    everything = (Stretch(0, 399, "frozen"),)
+    assert simple(0.25, marks=Marks(empty=everything)).ranges == [(200, 299)]
+    kept = simple(0.25, marks=Marks(empty=black)).with_budget(0.25, keep=[2])
+    assert kept.ranges == [(200, 299)]  # a person's word counts
 
 
 def test_disagreement_does_not_average_out_within_a_segment() -> None:
@@ -259,12 +296,11 @@ def test_summaries_are_compared_by_content() -> None:
 
 def test_a_persons_word_counts_and_the_rest_of_the_budget_goes_to_the_others() -> None:
     half = simple(0.5)
-    assert half.ranges == [(100, 199), (200, 299)]
+    assert half.ranges == [(100, 299)]
     kept = half.with_budget(0.5, keep=[0])
     assert kept.ranges == [(0, 99), (200, 299)]
-    assert kept.segments[0].stability == 1.0
     assert half.with_budget(0.5, leave_out=[2]).ranges == [(100, 199), (300, 399)]
-    assert half.with_budget(0.1, keep=[0, 1]).ranges == [(0, 99), (100, 199)]  # over budget, as asked
+    assert half.with_budget(0.1, keep=[0, 1]).ranges == [(0, 199)]  # over budget, as asked
     assert half.with_budget(0.1, leave_out=[2]).selected[0].start_frame >= 100  # the next best is trimmed
     assert half.with_budget(0.5) == half
     for wrong in ({"keep": [0], "leave_out": [0]}, {"leave_out": [0, 1, 2, 3]}, {"keep": [4]}):

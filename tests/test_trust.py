@@ -352,7 +352,7 @@ LENGTHS = [b"\x08", b"\x88\x00", b"\x88\x80\x80\x00", b"\x88\x80\x80\x80\x00"]
 def test_a_model_cannot_have_another_file_read(
     tag: bytes, length: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vastsum.features.ort_session import ort
+    from vastsum.onnx_runtime import ort
 
     monkeypatch.chdir(tmp_path)
     Path("secret.bin").write_bytes(np.arange(12, dtype=np.float32).tobytes())

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 
@@ -14,16 +17,20 @@ from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
 from vastsum.features.watching import watch
 from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
-from vastsum.segmentation import DEFAULT_SEGMENTER, max_segment_s, segment, snap
+from vastsum.segmentation import DEFAULT_SEGMENTER, LONGEST_S, at_good_places, max_segment_s, segment, snap
 from vastsum.selection.decode import DECODERS, DEFAULT_BUDGET
+from vastsum.selection.fill import PAUSE_REACH_S
+from vastsum.selection.spread import even_sample, fade_repeats, stands_out
+from vastsum.sound import Speech, find_speech
 from vastsum.summary import ModelNames, SourceVideo, Summary
-from vastsum.types import PAPER_DECODER, Prediction
-from vastsum.video import probe
+from vastsum.types import PAPER_DECODER, Marks, Prediction, Stretch
+from vastsum.video import Shots, Timeline, probe
 
 Progress = Callable[[str, float, float | None], None]
 """Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
 
 DEFAULT_FPS = 2.0
+SILENCE = Speech(np.zeros(0, np.uint8), np.zeros(0, np.uint8))
 
 
 class Summarizer:
@@ -33,8 +40,9 @@ class Summarizer:
     weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
     frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it. `threads` is how
     many cores watching may use; 0 means all. `decoder` says how segments are valued: 'default', or 'paper' by their
-    mean importance. `device` is cpu, cuda, or auto: the GPU where there is one. `runtime` is
-    the library to compute with, 'onnxruntime' or 'torch'; by default the first that has the device.
+    mean importance. With `speech`, cuts move to where nobody is in the middle of a word. `device` is cpu, cuda, or
+    auto: the GPU where there is one. `runtime` is the library to compute with, 'onnxruntime' or 'torch'; by default the
+    first that has the device.
     """
 
     def __init__(
@@ -45,6 +53,7 @@ class Summarizer:
         model: str | os.PathLike[str] = DEFAULT_SCORER,
         segmenter: str = DEFAULT_SEGMENTER,
         decoder: str = "default",
+        speech: bool = True,
         fps: float = DEFAULT_FPS,
         fast: bool = False,
         keyframe_cuts: bool = False,
@@ -71,6 +80,7 @@ class Summarizer:
         self.decoder = DECODERS[decoder]
         self.segmenter, self.fps, self.fast, self.threads = segmenter, fps, fast, threads
         self.keyframe_cuts = keyframe_cuts or fast
+        self.speech = speech
 
     def summarize(
         self,
@@ -84,27 +94,80 @@ class Summarizer:
         asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
         report = progress or (lambda *_: None)
         info = probe(video)
-        features, picks, timeline = watch(
-            video,
-            self.backbone,
-            self.fps,
-            keyframes_only=self.fast,
-            threads=self.threads,
-            progress=lambda done_s, total_s: report("watching", done_s, total_s),
-        )
-        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings))
+        stop = Event()
+        with ThreadPoolExecutor(1) as pool:
+            heard = pool.submit(find_speech, video, stop=stop) if self.speech else None
+            try:
+                features, picks, timeline, shots = watch(
+                    video,
+                    self.backbone,
+                    self.fps,
+                    keyframes_only=self.fast,
+                    threads=self.threads,
+                    progress=lambda done_s, total_s: report("watching", done_s, total_s),
+                )
+            except BaseException:
+                stop.set()
+                raise
+            report("listening", 0, None)
+            speech = heard.result() if heard else SILENCE
+        timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings))
         share = asked.fraction_of(timeline.duration_s)
         report("segmenting", 0, None)
-        longest_s = max_segment_s(timeline.duration_s, share)
-        segments = segment(features, picks, timeline.n_frames, timeline.fps, segmenter=self.segmenter, max_s=longest_s)
+        longest_s = min(max_segment_s(timeline.duration_s, share), LONGEST_S)
+        segments = segment(
+            features,
+            picks,
+            timeline.n_frames,
+            timeline.fps,
+            segmenter=self.segmenter,
+            max_s=longest_s if self.keyframe_cuts else None,
+        )
+        marks = marks_of(shots, speech, timeline)
         if self.keyframe_cuts:
             segments = snap(segments, timeline.keyframes)
+        else:
+            fades = [Stretch(one.first, one.last) for one in shots.fades]
+            pause_near = partial(pause_frame, speech, timeline) if marks.speech else None
+            segments = at_good_places(segments, marks, fades=fades, pause_near=pause_near, max_s=longest_s)
         report("scoring", 0, None)
         prediction = self.scorer.predict(features, segments)
+        stands = stands_out(prediction.mean, features)
         if self.decoder == PAPER_DECODER:
             prediction = _above_zero(prediction)
-        source = SourceVideo.of(info, timeline)
-        return Summary.choose(source, self.model, prediction, segments, share, decoder=self.decoder, timeline=timeline)
+        else:
+            scores = fade_repeats(prediction.mean, features, timeline.times_s[picks])
+            prediction = replace(prediction, mean=scores if stands else even_sample(segments))
+        return Summary.choose(
+            SourceVideo.of(info, timeline),
+            self.model,
+            prediction,
+            segments,
+            share,
+            decoder=self.decoder,
+            timeline=timeline,
+            marks=marks,
+            nothing_stands_out=not stands and self.decoder != PAPER_DECODER,
+        )
+
+
+def pause_frame(speech: Speech, timeline: Timeline, frame: int) -> int | None:
+    pause_s = speech.pause_near(float(timeline.times_s[frame]), PAUSE_REACH_S)
+    return None if pause_s is None else timeline.frame_at(pause_s)
+
+
+def marks_of(shots: Shots, speech: Speech, timeline: Timeline) -> Marks:
+    """Seconds of sound become frames of the picture."""
+    spoken = [Stretch(timeline.frame_at(start_s), timeline.frame_at(end_s)) for start_s, end_s in speech.spans]
+    pauses = {
+        pause_frame(speech, timeline, frame)
+        for one in spoken
+        for frame in range(one.first_frame, one.last_frame + 1, max(round(PAUSE_REACH_S * timeline.fps), 1))
+    }
+    ends = {edge for one in spoken for edge in (one.first_frame, one.last_frame)}
+    empty = tuple(Stretch(one.first, one.last, one.kind) for one in shots.dead)
+    places = sorted(frame for frame in pauses | ends if frame)
+    return Marks(tuple(shots.cuts.tolist()), tuple(places), tuple(spoken), empty)
 
 
 def _above_zero(prediction: Prediction) -> Prediction:

@@ -1,4 +1,4 @@
-"""The result: what is important in a video, how sure that is, what was chosen, and how firmly each choice stands."""
+"""The result: what is important in a video, what was chosen, and how likely people would choose it too."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vastsum.errors import ConfigError, DataError
-from vastsum.selection import knapsack, perturbed_choices, segment_values, stability, viewer_values
-from vastsum.selection.decode import DEFAULT_BUDGET, DEFAULT_DECODER
-from vastsum.types import BoolArray, Decoder, FloatArray, IntArray, Prediction, Segments
+from vastsum.selection import knapsack, segment_values
+from vastsum.selection.chance import chances
+from vastsum.selection.decode import DEFAULT_BUDGET, DEFAULT_DECODER, frame_worth, standing
+from vastsum.selection.fill import Filling
+from vastsum.types import PAPER_DECODER, BoolArray, Decoder, IntArray, Marks, Prediction, Segments
 from vastsum.video import Timeline, VideoInfo
 
 Float64Array = NDArray[np.float64]
 Progress = Callable[[float, float | None], None]
 
-_SEED = 0
-_MAX_DRAWS, _MIN_DRAWS = 200, 25
-_DRAWN_SEGMENTS = 200_000  # so that a new budget takes a fraction of a second, even for ten hours of video
+_MOST_PARTS = 3  # taken of further segments to fill the budget
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Budget:
 class SummarySegment:
     """One segment of the video and what was decided about it.
 
-    `importance` is the mean over its frames, and `uncertainty` the standard deviation that goes with it. `stability` is
-    the share of perturbed summaries that agree on whether it is in or out.
+    `importance` is the mean over its frames, and `uncertainty` how far one person's word may lie from it (a standard
+    deviation). `chance` is how likely people, agreeing on a summary of this length, would include it.
     """
 
     start_frame: int
@@ -73,7 +73,7 @@ class SummarySegment:
     end_s: float  # when its last frame leaves the screen
     importance: float
     uncertainty: float
-    stability: float
+    chance: float
     selected: bool
 
     @property
@@ -102,6 +102,8 @@ class Summary:
     segments: tuple[SummarySegment, ...]
     timeline: Timeline | None = None
     decoder: Decoder = field(default=DEFAULT_DECODER, kw_only=True)
+    marks: Marks = field(default=Marks(), kw_only=True)
+    nothing_stands_out: bool = field(default=False, kw_only=True)  # then the summary is an even sample
     _untrimmed: Summary | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -121,6 +123,8 @@ class Summary:
         *,
         decoder: Decoder = DEFAULT_DECODER,
         timeline: Timeline | None = None,
+        marks: Marks = Marks(),  # noqa: B008  # immutable
+        nothing_stands_out: bool = False,
     ) -> Summary:
         """Choose the most valuable segments within the budget, a fraction of the video's duration.
 
@@ -137,15 +141,28 @@ class Summary:
         )
         mean, std = (np.asarray(values, dtype=np.float64) for values in (prediction.mean, prediction.std))
         everything = Budget(1.0, video.duration_s)
-        whole = cls(video, model, everything, segments.picks, mean, std, undecided, timeline, decoder=decoder)
+        whole = cls(
+            video,
+            model,
+            everything,
+            segments.picks,
+            mean,
+            std,
+            undecided,
+            timeline,
+            decoder=decoder,
+            marks=marks,
+            nothing_stands_out=nothing_stands_out,
+        )
         return whole.with_budget(budget)
 
     def with_budget(self, budget: float, *, keep: Collection[int] = (), leave_out: Collection[int] = ()) -> Summary:
         """The same video summarised to another length, at once: no model and no video is involved.
 
-        `budget` is a fraction of the video's duration. The summary is never longer than that and never empty: where
-        every segment is too long, the best one is cut down to the budget around its most important pick (to one frame
-        at least), and what is left of it becomes segments of its own.
+        `budget` is a fraction of the video's duration. The summary is never longer than that and never empty. What
+        whole segments leave over goes to parts of others, which become segments of their own. Where every segment is
+        too long, the best one is cut down to the budget around its most important pick (to one frame at least). Black,
+        blank and frozen stretches are chosen only where there is nothing else.
 
         `keep` and `leave_out` are what a person has decided: indices of segments that are in, or out, whatever the
         scores say. The rest of the budget goes to the others; what is kept may by itself be longer than the budget.
@@ -162,13 +179,27 @@ class Summary:
         if not len(frames) or frames[0] != 0 or (np.diff(frames) <= 0).any() or frames[-1] >= self.video.n_frames:
             problem = f"{len(frames)} segments do not start one after another in 0 … {self.video.n_frames - 1}"
             raise ConfigError("segments", problem, "give increasing frame numbers, the first of them 0")
-        edges = np.append(frames, self.video.n_frames)
+        return self._cut_at(frames).with_budget(self.budget.fraction)
+
+    def _cut_at(self, starts: IntArray) -> Summary:
+        """Nothing chosen yet."""
+        edges = np.append(starts, self.video.n_frames)
         times = self.times_s(edges).tolist()
         undecided = tuple(
             SummarySegment(first, after - 1, start_s, end_s, 0.0, 0.0, 0.0, False)
             for (first, after), (start_s, end_s) in zip(pairwise(edges.tolist()), pairwise(times), strict=True)
         )
-        return replace(self, segments=undecided, _untrimmed=None).with_budget(self.budget.fraction)
+        return replace(self, segments=undecided, _untrimmed=None)
+
+    @property
+    def starts(self) -> list[int]:
+        """First frames of the segments as they were found, before any was split to fill the budget."""
+        return [segment.start_frame for segment in (self._untrimmed or self).segments]
+
+    def found_at(self, starts: Sequence[int]) -> Summary:
+        """The same choice; another budget starts from segments that begin here."""
+        whole = self._cut_at(np.array(starts, np.int64))
+        return replace(self, _untrimmed=whole if len(starts) < len(self.segments) else None)
 
     def _mask(self, indices: Collection[int]) -> BoolArray:
         unknown = [index for index in indices if not 0 <= index < len(self.segments)]
@@ -179,54 +210,81 @@ class Summary:
         return mask
 
     def _select(self, fraction: float, keep: BoolArray, leave_out: BoolArray) -> Summary:
-        """Knapsack by time on screen; for evenly spaced frames, this is `vastsum.selection.select`."""
+        """Knapsack by time on screen, then what is left over."""
         if (keep & leave_out).any() or leave_out.all():
             problem = "the same segment is kept and left out" if not leave_out.all() else "every segment is left out"
             raise ConfigError("selection", problem, "leave at least one segment to choose")
         budget = Budget(fraction, fraction * self.video.duration_s)
+        free = ~keep & ~leave_out
+        if fraction < 1 and (keep | (free & ~self._is_empty)).any():
+            free &= ~self._is_empty
         weights = self._lengths_on_screen()
         capacity = int(fraction * self.video.n_frames) if fraction < 1 else int(weights.sum())
         room = max(capacity - int(weights[keep].sum()), 0)
-        free = ~keep & ~leave_out
         nothing_fits = not keep.any() and bool((weights[free] > room).all())
         if nothing_fits:
             weights, room = np.ones_like(weights), 1  # the best one alone, to be trimmed
         decoder = replace(self.decoder, length_power=0.0) if nothing_fits else self.decoder  # to the same length
 
-        chosen, agreement = keep.copy(), np.ones(len(weights))  # a person's word is as firm as can be
+        chosen = keep.copy()
         if free.any():
             values = segment_values(self.importance, self.layout, decoder)
-            of_viewer, noise = viewer_values(self.prediction, self.layout, decoder)
-            draws = int(np.clip(_DRAWN_SEGMENTS // len(values), _MIN_DRAWS, _MAX_DRAWS))
             # What is kept makes a summary already: nothing worthless is added for the sake of having one.
             chosen[free] = knapsack(values[free], weights[free], room) & ((values[free] > 0) | ~keep.any())
-            perturbed = perturbed_choices(
-                of_viewer[free],
-                weights[free],
-                room,
-                noise=noise[free],
-                draws=draws,
-                rng=np.random.default_rng(_SEED),
-                on_logarithm=decoder.sharpness > 0,
-            )
-            agreement[free] = stability(chosen[free], perturbed)
-        decided = replace(self, budget=budget, segments=self._decided(agreement, chosen))
-        return decided._trimmed(int(chosen.argmax())) if nothing_fits else decided
+        decided = replace(self, budget=budget, segments=self._with_choice(chosen))
+        if nothing_fits:
+            decided = decided._trimmed(int(chosen.argmax()))
+        elif self.decoder != PAPER_DECODER:
+            decided = decided._filled(free)
+        return decided.judged()
 
-    def _decided(self, agreement: FloatArray, chosen: BoolArray) -> tuple[SummarySegment, ...]:
-        """Segments with their means, whatever they were worth to the knapsack.
+    def _with_choice(self, chosen: BoolArray) -> tuple[SummarySegment, ...]:
+        return tuple(
+            replace(segment, selected=taken) for segment, taken in zip(self.segments, chosen.tolist(), strict=True)
+        )
+
+    def judged(self) -> Summary:
+        """With the means of each segment, whatever it was worth to the knapsack, and its chance.
 
         A scorer's uncertainty is how far viewers disagree about a frame. Who likes one frame of a segment likes the
-        next, so disagreement does not average out within a segment, as it would (by √n) were frames independent. Nor is
-        it divided by a number of viewers: stability says how a summary for another viewer would differ, not how well
-        the average of many is known.
+        next, so disagreement does not average out within a segment, as it would (by √n) were frames independent.
         """
         means, deviations = (segment_values(scores, self.layout) for scores in (self.importance, self.uncertainty))
-        columns = (means.tolist(), deviations.tolist(), agreement.tolist(), chosen.tolist())
-        return tuple(
-            replace(segment, importance=mean, uncertainty=deviation, stability=share, selected=taken)
-            for segment, mean, deviation, share, taken in zip(self.segments, *columns, strict=True)
+        stands = np.zeros(len(means)) if self.nothing_stands_out else standing(means, self.importance)
+        lengths_s = np.array([segment.duration_s for segment in self.segments])
+        likely = chances(stands, lengths_s, self.budget.fraction)
+        columns = (means.tolist(), deviations.tolist(), likely.tolist())
+        segments = tuple(
+            replace(segment, importance=mean, uncertainty=deviation, chance=chance)
+            for segment, mean, deviation, chance in zip(self.segments, *columns, strict=True)
         )
+        return replace(self, segments=segments)
+
+    @cached_property
+    def _is_empty(self) -> BoolArray:
+        """The segments that show nothing for half their length or more."""
+        overlap = np.zeros(len(self.segments))
+        first, last = self.layout.bounds.T
+        for stretch in self.marks.empty:
+            overlap += np.maximum(np.minimum(last, stretch.last_frame) - np.maximum(first, stretch.first_frame) + 1, 0)
+        return np.asarray(2 * overlap >= self.layout.lengths)
+
+    def _filled(self, free: BoolArray) -> Summary:
+        """Beginnings of free segments in what is left of the budget."""
+        filled, free = self, free.copy()
+        times_s = self.times_s(np.arange(self.video.n_frames + 1))
+        worth = np.append(0.0, np.cumsum(frame_worth(self.importance, self.layout, self.decoder)))
+        for _ in range(_MOST_PARTS):
+            edges = np.append(filled.layout.bounds[:, 0], self.video.n_frames)
+            chosen = np.array([segment.selected for segment in filled.segments])
+            part = Filling(edges, times_s, worth, self.marks, self.budget.seconds).best_part(chosen, free)
+            if part is None:
+                break
+            n_before = len(filled.segments)
+            filled = filled._split(part.k, part.start, part.stop)
+            free[part.k] = False  # a part ends where it should
+            free = np.insert(free, part.k, [False] * (len(filled.segments) - n_before))
+        return filled
 
     def _lengths_on_screen(self) -> IntArray:
         """Durations in frames at the mean rate, rounded up: exact for evenly spaced frames, never too short."""
@@ -249,8 +307,13 @@ class Summary:
             return float(end_s - start_s)
 
         lengths = range(1, segment.n_frames + 1)
-        start, stop = window(max(bisect_right(lengths, self.budget.seconds + 1e-9, key=window_s), 1))
-        cuts = [first, *(cut for cut in (start, stop) if first < cut <= last), last + 1]
+        return self._split(k, *window(max(bisect_right(lengths, self.budget.seconds + 1e-9, key=window_s), 1)))
+
+    def _split(self, k: int, start: int, stop: int) -> Summary:
+        """Choose frames start … stop − 1 of segment k, and nothing else of it."""
+        segment = self.segments[k]
+        first, after = segment.start_frame, segment.end_frame + 1
+        cuts = [first, *(cut for cut in (start, stop) if first < cut < after), after]
         times = [segment.start_s, *self.times_s(np.array(cuts[1:-1], dtype=np.int64)).tolist(), segment.end_s]
         pieces = tuple(
             replace(
@@ -260,25 +323,31 @@ class Summary:
                 start_s=start_s,
                 end_s=end_s,
                 selected=piece_start == start,
-                # What is left over is out of every perturbed summary too, whichever segment that one trims.
-                stability=segment.stability if piece_start == start else 1.0,
             )
             for (piece_start, piece_stop), (start_s, end_s) in zip(pairwise(cuts), pairwise(times), strict=True)
         )
-        split = replace(self, segments=self.segments[:k] + pieces + self.segments[k + 1 :], _untrimmed=self)
-        agreement = np.array([segment.stability for segment in split.segments])
-        chosen = np.array([segment.selected for segment in split.segments])
-        return replace(split, segments=split._decided(agreement, chosen))
+        whole = self._untrimmed or self
+        return replace(self, segments=self.segments[:k] + pieces + self.segments[k + 1 :], _untrimmed=whole)
 
     @property
     def selected(self) -> tuple[SummarySegment, ...]:
         """The segments that make the summary, in order of time."""
         return tuple(segment for segment in self.segments if segment.selected)
 
+    @cached_property
+    def pieces(self) -> tuple[SummarySegment, ...]:
+        """What is seen without a break: chosen segments that follow one another are one piece."""
+        pieces: list[SummarySegment] = []
+        for segment in self.selected:
+            if pieces and pieces[-1].end_frame + 1 == segment.start_frame:
+                segment = _joined(pieces.pop(), segment)
+            pieces.append(segment)
+        return tuple(pieces)
+
     @property
     def ranges(self) -> list[tuple[int, int]]:
-        """First and last frame of each chosen segment."""
-        return [(segment.start_frame, segment.end_frame) for segment in self.selected]
+        """First and last frame of each piece."""
+        return [(piece.start_frame, piece.end_frame) for piece in self.pieces]
 
     @property
     def n_frames(self) -> int:
@@ -349,7 +418,7 @@ class Summary:
         return read(Path(path))
 
     def to_dict(self) -> dict[str, Any]:
-        """What summary.json holds, version 1."""
+        """What summary.json holds, version 2."""
         from vastsum.export.schema import to_dict
 
         return to_dict(self)
@@ -370,6 +439,15 @@ class Summary:
             f"<Summary of {self.video.path.name}: {len(self.selected)} of {len(self.segments)} segments, "
             f"{self.duration_s:.1f} of {self.video.duration_s:.1f} s>"
         )
+
+
+def _joined(a: SummarySegment, b: SummarySegment) -> SummarySegment:
+    share = a.n_frames / (a.n_frames + b.n_frames)
+    judged = {
+        name: share * getattr(a, name) + (1 - share) * getattr(b, name)
+        for name in ("importance", "uncertainty", "chance")
+    }
+    return replace(a, end_frame=b.end_frame, end_s=b.end_s, **judged)
 
 
 def _check(video: SourceVideo, prediction: Prediction, segments: Segments, timeline: Timeline | None) -> None:

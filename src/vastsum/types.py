@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,28 @@ class Prediction:
     def certain(cls, mean: FloatArray, decoder: Decoder = PAPER_DECODER) -> Prediction:
         """Of a method that claims no uncertainty: the deviation is zero."""
         return cls(mean, np.zeros_like(mean), decoder)
+
+
+class Stretch(NamedTuple):
+    """Frames in a row, the last one included, and what they show."""
+
+    first_frame: int
+    last_frame: int
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What was noticed in a video besides its importance: where it is good to cut, and what shows nothing.
+
+    `cuts` are the first frames of its shots, `pauses` frames at which no word is broken. `speech` are stretches in
+    which somebody speaks. `empty` are stretches with nothing to see: "black", "blank", "frozen" or "test card".
+    """
+
+    cuts: tuple[int, ...] = ()
+    pauses: tuple[int, ...] = ()
+    speech: tuple[Stretch, ...] = ()
+    empty: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

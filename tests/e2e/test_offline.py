@@ -24,7 +24,7 @@ class Noticing:
             print(os.environ.get("ORT_DISABLE_TELEMETRY"))
 
 sys.meta_path.insert(0, Noticing())
-import vastsum.features.ort_session
+import vastsum.onnx_runtime
 """
 
 
@@ -45,7 +45,7 @@ def test_onnx_runtime_is_imported_in_one_place() -> None:
                 names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 if any(name.split(".")[0] == "onnxruntime" for name in names):
                     importing.add(path.relative_to(ROOT).as_posix())
-    assert importing == {"src/vastsum/features/ort_session.py"}
+    assert importing == {"src/vastsum/onnx_runtime.py"}
 
 
 # One video in this process, one in a worker; then both stay for longer than ONNX Runtime waits before it calls home.

@@ -32,8 +32,8 @@ def test_edl_events_are_the_chosen_segments_one_after_another(fps: float, base: 
     assert lines[:3] == ["TITLE: holiday SUMMARY", "FCM: NON-DROP FRAME", ""]
     record = 0
     rows = events(tmp_path / "a.edl")
-    assert len(rows) == len(summary.selected) > 1
-    for number, (row, segment) in enumerate(zip(rows, summary.selected, strict=True), start=1):
+    assert len(rows) == len(summary.pieces) > 1
+    for number, (row, segment) in enumerate(zip(rows, summary.pieces, strict=True), start=1):
         assert row[:3] == (f"{number:03d}", "HOLIDAY ", "AA/V")
         source_in, source_out, record_in, record_out = (frames(code, base) for code in row[3:])
         assert (source_in, source_out) == (segment.start_frame, segment.end_frame + 1)
@@ -44,13 +44,15 @@ def test_edl_events_are_the_chosen_segments_one_after_another(fps: float, base: 
 
 
 def test_edl_at_29_97_is_drop_frame_unless_told_otherwise(tmp_path: Path) -> None:
-    summary = make_summary(fps=30000 / 1001, n_frames=18_000, n_segments=10, budget=1.0)
+    summary = make_summary(fps=30000 / 1001, n_frames=18_000, n_segments=10).with_budget(
+        0.9, keep=[1], leave_out=[0, 2]
+    )
     write_edl(summary, tmp_path / "drop.edl")
     assert "FCM: DROP FRAME" in (tmp_path / "drop.edl").read_text()
-    assert events(tmp_path / "drop.edl")[1][3:] == ("00:01:00;02", "00:02:00;04", "00:01:00;02", "00:02:00;04")
+    assert events(tmp_path / "drop.edl")[0][3:] == ("00:01:00;02", "00:02:00;04", "00:00:00;00", "00:01:00;02")
     write_edl(summary, tmp_path / "non.edl", drop_frame=False)
     assert "FCM: NON-DROP FRAME" in (tmp_path / "non.edl").read_text()
-    assert events(tmp_path / "non.edl")[1][3:5] == ("00:01:00:00", "00:02:00:00")
+    assert events(tmp_path / "non.edl")[0][3:5] == ("00:01:00:00", "00:02:00:00")
     write_edl(make_summary(fps=25), tmp_path / "pal.edl", drop_frame=True)
     assert "FCM: NON-DROP FRAME" in (tmp_path / "pal.edl").read_text()  # nothing to drop
 
@@ -59,7 +61,7 @@ def test_edl_of_an_unusual_rate_goes_by_time_and_says_so(tmp_path: Path) -> None
     summary = make_summary(fps=15, n_frames=900)
     text = summary.save(tmp_path / "a.edl").read_text()
     assert "COUNTED BY TIME AT 30.000 A SECOND" in text
-    for row, segment in zip(events(tmp_path / "a.edl"), summary.selected, strict=True):
+    for row, segment in zip(events(tmp_path / "a.edl"), summary.pieces, strict=True):
         assert frames(row[3], 30) == round(segment.start_s * 30)
 
 
@@ -69,7 +71,10 @@ def test_edl_of_a_silent_video_holds_no_sound(filmed: Summary, tmp_path: Path) -
 
 
 def test_edl_counts_past_999_events(tmp_path: Path) -> None:
-    summary = make_summary(n_frames=12_000, n_segments=1200, budget=1.0)
+    every_second = range(0, 2400, 2)
+    summary = make_summary(n_frames=24_000, n_segments=2400).with_budget(
+        0.5, keep=every_second, leave_out=[k + 1 for k in every_second]
+    )
     summary.save(tmp_path / "a.edl")
     assert [row[0] for row in events(tmp_path / "a.edl")][-1] == "1200"
 
@@ -95,10 +100,10 @@ def test_opentimelineio_reads_what_we_write(fps: float, tmp_path: Path) -> None:
     summary = make_summary("films/a b#1.mp4", fps=fps, n_frames=3000)
     timeline = otio.adapters.read_from_file(str(summary.save(tmp_path / "a.otio")))
     assert [track.kind for track in timeline.tracks] == ["Video", "Audio"]
-    assert timeline.duration().to_seconds() == pytest.approx(summary.duration_s, abs=0.04 * len(summary.selected))
+    assert timeline.duration().to_seconds() == pytest.approx(summary.duration_s, abs=0.04 * len(summary.pieces))
     for track in timeline.tracks:
-        assert len(track) == len(summary.selected)
-        for clip, segment in zip(track, summary.selected, strict=True):
+        assert len(track) == len(summary.pieces)
+        for clip, segment in zip(track, summary.pieces, strict=True):
             start, duration = clip.source_range.start_time, clip.source_range.duration
             assert start.to_seconds() == pytest.approx(segment.start_s, abs=0.02)
             if fps != 15:
@@ -106,7 +111,7 @@ def test_opentimelineio_reads_what_we_write(fps: float, tmp_path: Path) -> None:
             reference = clip.media_reference
             assert reference.target_url == "films/a%20b%231.mp4"
             assert reference.available_range.duration.to_seconds() == pytest.approx(summary.video.duration_s)
-            assert clip.metadata["vastsum"]["stability"] == segment.stability
+            assert clip.metadata["vastsum"]["chance"] == pytest.approx(segment.chance)
 
 
 def test_otio_has_the_schema_every_reader_knows(filmed: Summary, tmp_path: Path) -> None:
@@ -121,7 +126,7 @@ def test_otio_has_the_schema_every_reader_knows(filmed: Summary, tmp_path: Path)
     assert clip["source_range"]["start_time"] == {
         "OTIO_SCHEMA": "RationalTime.1",
         "rate": 25.0,
-        "value": float(filmed.selected[0].start_frame),
+        "value": float(filmed.pieces[0].start_frame),
     }
 
 
@@ -129,9 +134,9 @@ def test_vtt_chapters_lie_on_the_original_timeline(summary: Summary, tmp_path: P
     blocks = summary.save(tmp_path / "a.vtt").read_text().strip().split("\n\n")
     assert blocks[0] == "WEBVTT - Summary of holiday.mp4"
     assert blocks[1].startswith("NOTE ")
-    assert len(blocks) == 2 + len(summary.selected)
+    assert len(blocks) == 2 + len(summary.pieces)
     number, times, title = blocks[2].splitlines()
-    first = summary.selected[0]
+    first = summary.pieces[0]
     assert (number, times) == ("1", f"00:00:{first.start_s:06.3f} --> 00:00:{first.end_s:06.3f}")
     assert f"importance {first.importance:.2f}" in title
 

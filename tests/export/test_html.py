@@ -123,10 +123,3 @@ def test_relative_paths_are_meant_from_here(tmp_path: Path, monkeypatch: pytest.
     assert video_link(Path("films/a.mp4"), Path("films/page.html")) == "a.mp4"
     assert video_link(Path("films/a.mp4"), Path("out/page.html")) == (tmp_path / "films/a.mp4").as_uri()
     assert video_link(Path("../a.mp4"), Path("page.html")) == "../a.mp4"
-
-
-def test_the_segments_as_they_were_found_come_along(filmed: Summary, tmp_path: Path) -> None:
-    trimmed = filmed.with_budget(0.01)
-    data = saved(trimmed, tmp_path).data
-    assert len(data["summary"]["segments"]) > len(filmed.segments)
-    assert data["starts"] == [segment.start_frame for segment in filmed.segments]

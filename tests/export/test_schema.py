@@ -1,4 +1,4 @@
-"""summary.json, version 1: exact there and back, and plain words for whatever else a file may hold."""
+"""summary.json, version 2: exact there and back, and plain words for whatever else a file may hold."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ from vastsum.summary import Summary
 Change = Callable[[dict[str, Any]], object]
 
 
-def test_the_keys_are_those_of_version_1(summary: Summary, tmp_path: Path) -> None:
+def test_the_keys_are_those_of_version_2(summary: Summary, tmp_path: Path) -> None:
     content = json.loads(summary.save(tmp_path / "a.summary.json").read_text())
     assert list(content) == [
-        "version", "video", "model", "budget", "decoder", "picks", "importance", "uncertainty", "segments", "summary",
+        "version", "video", "model", "budget", "decoder", "picks", "importance", "uncertainty", "segments",
+        "starts", "marks", "nothing_stands_out", "summary",
     ]  # fmt: skip
-    assert content["version"] == 1
+    assert content["version"] == 2
     assert list(content["video"]) == ["path", "duration_s", "fps", "n_frames", "width", "height"]
     assert list(content["model"]) == ["scorer", "backbone"]
     assert list(content["budget"]) == ["fraction", "seconds"]
     assert list(content["decoder"]) == ["sharpness", "length_power"]
     assert list(content["segments"][0]) == [
-        "start_frame", "end_frame", "start_s", "end_s", "importance", "uncertainty", "stability", "selected",
+        "start_frame", "end_frame", "start_s", "end_s", "importance", "uncertainty", "chance", "selected",
     ]  # fmt: skip
     assert list(content["summary"]) == ["n_frames", "duration_s", "fraction"]
     assert content["summary"]["n_frames"] == sum(
@@ -59,6 +60,18 @@ def test_a_file_gives_back_exactly_what_was_saved(
 def test_a_loaded_summary_can_be_given_another_budget(summary: Summary, tmp_path: Path) -> None:
     loaded = Summary.load(summary.save(tmp_path / "a.json"))
     assert loaded.with_budget(0.5) == summary.with_budget(0.5)
+
+
+def test_a_file_of_version_1_still_loads(summary: Summary) -> None:
+    content = summary.to_dict()
+    for name in ("starts", "marks", "nothing_stands_out"):
+        del content[name]
+    for segment in content["segments"]:
+        del segment["chance"]
+        segment["stability"] = 0.5
+    loaded = Summary.from_dict(content | {"version": 1})
+    assert [row.chance for row in loaded.segments] == pytest.approx([row.chance for row in summary.segments])
+    assert loaded.ranges == summary.ranges
 
 
 @pytest.mark.parametrize("name", ["Ferien in Österreich 海.mp4", 'quote " and \\ slash.mp4', "line\nbreak.mp4"])
@@ -93,7 +106,7 @@ def drop(*keys: str | int) -> Change:
 
 MALFORMED: dict[str, tuple[Change, str]] = {
     "no version": (drop("version"), "the key 'version' is missing"),
-    "newer version": (put("version", value=2), r"version: 2 is not known to this program.*update vastsum"),
+    "newer version": (put("version", value=3), r"version: 3 is not known to this program.*update vastsum"),
     "version as text": (put("version", value="1"), "version: a whole number expected"),
     "version true": (put("version", value=True), "version: a whole number expected, not true"),
     "version 0": (put("version", value=0), "version: 0 is not at least 1"),
@@ -125,15 +138,23 @@ MALFORMED: dict[str, tuple[Change, str]] = {
     "segment is a list": (put("segments", 0, value=[0, 29]), r"segments\[0\]: \{…\} expected, not a list of 2"),
     "gap in frames": (put("segments", 1, "start_frame", value=31), r"segments\[1\].start_frame: .*30 expected, not 31"),
     "end before start": (put("segments", 1, "end_frame", value=20), r"segments\[1\].end_frame: 20 is not between 30"),
-    "last one missing": (drop("segments", 9), "segments: they end at frame 269, the video at 299"),
+    "last one missing": (drop("segments", 10), "segments: they end at frame 269, the video at 299"),
     "gap in time": (put("segments", 1, "start_s", value=1.5), r"segments\[1\].start_s: .*1.2 s expected, not 1.5"),
     "no time": (put("segments", 0, "end_s", value=0), r"segments\[0\].end_s: 0.0 s is not after the start"),
-    "late end": (put("segments", 9, "end_s", value=13), "segments: they end at 13.0 s, the video at 12.0 s"),
-    "stability above 1": (put("segments", 3, "stability", value=1.1), r"segments\[3\].stability: 1.1 is not between"),
+    "late end": (put("segments", 10, "end_s", value=13), "segments: they end at 13.0 s, the video at 12.0 s"),
+    "chance above 1": (put("segments", 3, "chance", value=1.1), r"segments\[3\].chance: 1.1 is not between"),
     "selected by number": (put("segments", 3, "selected", value=1), r"segments\[3\].selected: true or false expected"),
     "no importance": (drop("segments", 4, "importance"), r"segments\[4\]: the key 'importance' is missing"),
-    "totals at odds": (put("summary", "n_frames", value=7), "summary.n_frames: the selected segments hold 60"),
+    "totals at odds": (put("summary", "n_frames", value=7), "summary.n_frames: the selected segments hold 75"),
     "length at odds": (put("summary", "duration_s", value=7), "summary.duration_s: the selected segments give"),
+    "no marks": (drop("marks"), "the key 'marks' is missing"),
+    "cut outside": (put("marks", "cuts", value=[300]), r"marks.cuts\[0\]: 300 is not between 0 and 299"),
+    "pauses out of order": (put("marks", "pauses", value=[9, 8]), "marks.pauses: frames must increase"),
+    "speech at once": (
+        put("marks", "speech", value=[{"first_frame": 3, "last_frame": 9}, {"first_frame": 9, "last_frame": 12}]),
+        r"marks.speech\[1\].first_frame: 9 is not between 10",
+    ),
+    "found elsewhere": (put("starts", 1, value=7), "starts: the first must be 0, and at each a segment must start"),
     "no totals": (drop("summary"), "the key 'summary' is missing"),
 }
 
@@ -203,7 +224,7 @@ JSON_VALUES = st.recursive(
 def test_no_value_in_any_place_gives_anything_but_a_summary_or_a_clear_error(data: st.DataObject) -> None:
     content: Any = make_summary(n_frames=20, n_segments=2).to_dict()
     parent, key = {"root": content}, "root"
-    while isinstance(parent[key], dict | list) and data.draw(st.booleans()):
+    while isinstance(parent[key], dict | list) and parent[key] and data.draw(st.booleans()):
         parent = parent[key]
         key = data.draw(st.sampled_from(sorted(parent) if isinstance(parent, dict) else range(len(parent))))
     parent[key] = data.draw(JSON_VALUES)

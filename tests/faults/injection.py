@@ -33,7 +33,7 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 import vastsum
-from vastsum.features.ort_session import ort
+from vastsum.onnx_runtime import ort
 from vastsum.training import checkpoints
 
 Kind = Literal["read", "write", "rename", "decode", "encode", "inference"]

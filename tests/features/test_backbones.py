@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vastsum import assets
 from vastsum.errors import CheckpointError, ConfigError, DataError
 from vastsum.features import BACKBONES, load_backbone
-from vastsum.features.ort_session import ort
+from vastsum.onnx_runtime import ort
 from vastsum.video import sample
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -17,10 +17,11 @@ from vastsum import assets
 from vastsum.errors import CheckpointError, ConfigError
 from vastsum.features import load_backbone
 from vastsum.features.onnx_model import open_session
-from vastsum.features.ort_session import OrtSession, ort
+from vastsum.features.ort_session import OrtSession
 from vastsum.features.session import NotHereError
 from vastsum.features.torch_ops import OPERATORS
 from vastsum.features.torch_session import TorchSession
+from vastsum.onnx_runtime import ort
 from vastsum.scorers.onnx_scorer import load_scorer
 from vastsum.scorers.vastsum import NetworkConfig
 from vastsum.scorers.vastsum.network import VastsumNetwork

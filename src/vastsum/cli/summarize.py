@@ -217,22 +217,23 @@ def _one(
 
 def _show(summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
     from vastsum.export import format_time
+    from vastsum.selection.chance import in_words
 
-    table = Table("start", "end", "length", "importance", "stability", box=None)
-    for chosen in summary.selected:
+    table = Table("start", "end", "length", "importance", "people would include it", box=None)
+    for piece in summary.pieces:
         table.add_row(
-            format_time(chosen.start_s),
-            format_time(chosen.end_s),
-            f"{chosen.duration_s:.1f} s",
-            f"{chosen.importance:.2f} ± {chosen.uncertainty:.2f}",
-            f"{chosen.stability:.0%}",
+            format_time(piece.start_s),
+            format_time(piece.end_s),
+            f"{piece.duration_s:.1f} s",
+            f"{piece.importance:.2f}",
+            f"{in_words(piece.chance)} ({piece.chance:.0%})",
         )
     name = shown(summary.video.path)
     results.print(f"[bold]{name}[/]", soft_wrap=True)
     results.print(table)
     results.print(
         f"{summary.duration_s:.1f} s of {summary.video.duration_s:.1f} s ({summary.fraction:.1%}), "
-        f"{len(summary.selected)} of {len(summary.segments)} segments"
+        f"{len(summary.pieces)} piece{'s' * (len(summary.pieces) != 1)}"
     )
     for note in notes:
         errors.print(f"[yellow]note:[/] {name}: {shown(note)}", soft_wrap=True)

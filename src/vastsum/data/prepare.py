@@ -142,10 +142,10 @@ def group_names(videos: Iterable[Path]) -> dict[str, Path]:
 def see(video: Path, backbone: Backbone, fps: float, progress: Progress | None = None) -> SeenVideo:
     """Sample a video, turn the frames into vectors and cut it where they change.
 
-    Segments are cut as 'vastsum summarize' cuts them at its default budget: none is so long that it cannot be chosen.
+    Segments are those of published files: kernel change points. None is so long that it cannot be chosen.
     """
     report = (lambda done_s, total_s: progress(video, done_s, total_s)) if progress else None
-    features, picks, timeline = watch(video, backbone, fps, progress=report)
+    features, picks, timeline, _ = watch(video, backbone, fps, progress=report)
     longest_s = max_segment_s(timeline.duration_s, DEFAULT_BUDGET)
     segments = segment(features, picks, timeline.n_frames, timeline.fps, max_s=longest_s)
     return SeenVideo(features.astype(np.float16), segments, timeline)

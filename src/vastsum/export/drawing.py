@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.Image import Resampling
 
 from vastsum.files import atomic_path
+from vastsum.selection import chance as chances
 from vastsum.video.source import UInt8Array
 
 Colour = tuple[int, int, int]
@@ -22,8 +23,8 @@ INK: Colour = (27, 34, 48)
 QUIET: Colour = (104, 113, 130)
 FAINT: Colour = (228, 232, 239)
 LEFT_OUT: Colour = (207, 213, 223)
-UNSTABLE: Colour = (255, 214, 160)
-STABLE: Colour = (214, 84, 16)
+UNLIKELY: Colour = (255, 214, 160)
+CLEAR: Colour = (214, 84, 16)
 CURVE: Colour = (38, 70, 130)
 BAND: Colour = (201, 213, 234)
 TINT: Colour = (255, 244, 232)
@@ -35,8 +36,8 @@ def mix(a: Colour, b: Colour, share: float) -> Colour:
     return red, green, blue
 
 
-def stability_colour(stability: float) -> Colour:
-    return mix(UNSTABLE, STABLE, stability)
+def chance_colour(chance: float) -> Colour:
+    return mix(UNLIKELY, CLEAR, chance / chances.CLEAR)
 
 
 class Canvas:

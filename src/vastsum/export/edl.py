@@ -1,4 +1,4 @@
-"""CMX 3600 edit decision list: what every editing program reads, one event a chosen segment."""
+"""CMX 3600 edit decision list: what every editing program reads, one event a chosen piece."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RESERVED_REELS = {"BL", "AX"}  # black, and auxiliary sources
 
 
 def write_edl(summary: Summary, destination: Path, *, drop_frame: bool | None = None) -> None:
-    """Write one event a chosen segment: picture and, where the video has sound, two channels of it.
+    """Write one event a chosen piece: picture and, where the video has sound, two channels of it.
 
     Source time codes count from 00:00:00:00 at the first frame of the video; record time codes from the same at the
     start of the summary. At 29.97 and 59.94 frames a second they are drop-frame unless `drop_frame` is False. Reels
@@ -40,12 +40,12 @@ def _lines(summary: Summary, clock: FrameClock, drop_frame: bool | None) -> Iter
         yield f"* FRAMES UNEVEN OR UNUSUAL, {rates} A SECOND"
     reel, channels = reel_name(Path(name).stem), "AA/V" if has_audio(summary) else "V"
     record = 0
-    for number, segment in enumerate(summary.selected, start=1):
+    for number, segment in enumerate(summary.pieces, start=1):
         start, stop = clock.span(segment)
         codes = [clock.timecode(n, drop_frame=drop) for n in (start, stop, record, record + stop - start)]
         yield f"{number:03d}  {reel:<{_REEL_LENGTH}} {channels:<5} C        {' '.join(codes)}"
         yield f"* FROM CLIP NAME: {name}"
-        yield f"* COMMENT: IMPORTANCE {segment.importance:.3f} STABILITY {segment.stability:.2f}"
+        yield f"* COMMENT: IMPORTANCE {segment.importance:.3f} CHANCE {segment.chance:.2f}"
         record += stop - start
 
 

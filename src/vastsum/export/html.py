@@ -47,10 +47,8 @@ def write_html(summary: Summary, destination: Path) -> list[str]:
 
 
 def _data(summary: Summary, destination: Path) -> dict[str, Any]:
-    as_found = [segment.start_frame for segment in summary.with_budget(1.0).segments]
     return {
         "summary": to_dict(summary),
-        "starts": as_found,  # differs from the segments where one had to be trimmed
         "name": shown_name(summary),
         "video": video_link(summary.video.path, destination),
         "expected": str(summary.video.path),

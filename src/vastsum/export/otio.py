@@ -16,7 +16,7 @@ Json = dict[str, Any]
 def write_otio(summary: Summary, destination: Path) -> None:
     """Write a timeline with a video track and, where the video has sound, an audio track of the same clips.
 
-    Each clip carries its segment's importance, uncertainty and stability as metadata under "vastsum". Schema versions
+    Each clip carries its importance, uncertainty and chance as metadata under "vastsum". Schema versions
     are the oldest in use, which every reader knows and newer ones upgrade.
     """
     write_json(destination, _timeline(summary, FrameClock.of(summary)))
@@ -56,12 +56,12 @@ def _track(summary: Summary, clock: FrameClock, kind: str) -> Json:
         "effects": [],
         "markers": [],
         "metadata": {},
-        "children": [_clip(summary, clock, segment) for segment in summary.selected],
+        "children": [_clip(summary, clock, piece) for piece in summary.pieces],
     }
 
 
 def _clip(summary: Summary, clock: FrameClock, segment: SummarySegment) -> Json:
-    judged = {name: getattr(segment, name) for name in ("importance", "uncertainty", "stability")}
+    judged = {name: getattr(segment, name) for name in ("importance", "uncertainty", "chance")}
     return {
         "OTIO_SCHEMA": "Clip.1",
         "name": shown_name(summary),

@@ -1,4 +1,4 @@
-"""The timeline as a picture: importance with its uncertainty, the segments, and which were chosen how firmly."""
+"""The timeline as a picture: importance with its uncertainty, the segments, and which people would likely choose."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from vastsum.export.drawing import (
     TINT,
     Box,
     Canvas,
-    stability_colour,
+    chance_colour,
 )
 from vastsum.export.source import shown_name
 from vastsum.export.timecode import format_length, format_short
+from vastsum.selection.chance import CLEAR, OF_MEAN
 from vastsum.summary import Float64Array, Summary
 from vastsum.video import grab
 from vastsum.video.source import UInt8Array
@@ -70,7 +71,7 @@ def _title(canvas: Canvas, summary: Summary) -> None:
     facts = [
         f"{format_length(summary.duration_s)} of {format_length(summary.video.duration_s)}",
         f"{summary.fraction:.1%} (budget {summary.budget.fraction:.1%})",
-        f"{len(summary.selected)} of {len(summary.segments)} segments",
+        f"{len(summary.pieces)} piece{'s' * (len(summary.pieces) != 1)}",
         f"{summary.model.scorer} on {summary.model.backbone}",
     ]
     canvas.text((_LEFT, 70), canvas.shortened("   ·   ".join(facts), 18, _RIGHT - _LEFT), 18, QUIET)
@@ -106,12 +107,13 @@ class _Scale:
 
 def _curve(canvas: Canvas, summary: Summary, plot: Box) -> None:
     times_s, mean, std = _drawn_points(summary)
-    scale = _scale(mean - std, mean + std, plot)
+    std = OF_MEAN * std
+    scale = _scale(mean, plot)
+    above, below = (np.clip(edge, scale.low, scale.high) for edge in (mean + std, mean - std))
     xs = [_x(summary, time_s) for time_s in times_s]
     _value_axis(canvas, scale)
-    above = [(x, scale.y(value)) for x, value in zip(xs, mean + std, strict=True)]
-    below = [(x, scale.y(value)) for x, value in zip(xs, mean - std, strict=True)]
-    canvas.polygon(above + below[::-1], BAND)
+    upper, lower = ([(x, scale.y(value)) for x, value in zip(xs, edge, strict=True)] for edge in (above, below))
+    canvas.polygon(upper + lower[::-1], BAND)
     canvas.line([(_LEFT, scale.bottom), (_RIGHT, scale.bottom)], QUIET)
     canvas.line([(x, scale.y(value)) for x, value in zip(xs, mean, strict=True)], CURVE, 3)
 
@@ -130,9 +132,10 @@ def _drawn_points(summary: Summary) -> tuple[Float64Array, Float64Array, Float64
     return times_s, np.pad(mean, 1, mode="edge"), np.pad(std, 1, mode="edge")
 
 
-def _scale(lowest: Float64Array, highest: Float64Array, plot: Box) -> _Scale:
-    low, high = float(lowest.min()), float(highest.max())
-    margin = 0.06 * (high - low) or max(abs(high), 1.0) * 0.1
+def _scale(mean: Float64Array, plot: Box) -> _Scale:
+    """The curve is to be read: it fills most of the plot, whatever of the band is cut off."""
+    low, high = float(mean.min()), float(mean.max())
+    margin = 0.25 * (high - low) or max(abs(high), 1.0) * 0.1
     return _Scale(low - margin, high + margin, plot[1], plot[3])
 
 
@@ -163,7 +166,7 @@ def _lane(canvas: Canvas, summary: Summary, lane: Box) -> None:
         gap = 1.0 if right - left > 4 else 0.0
         if segment.selected:
             box = (left + gap, lane[1], max(right - gap, left + 1), lane[3])
-            canvas.box(box, stability_colour(segment.stability), radius=3 * gap)
+            canvas.box(box, chance_colour(segment.chance), radius=3 * gap)
         else:
             canvas.box((left + gap, lane[1] + 8, right - gap, lane[3] - 8), LEFT_OUT, radius=3 * gap)
 
@@ -185,12 +188,12 @@ def _legend(canvas: Canvas, y: float) -> None:
     canvas.line([(x, y), (x + 30, y)], CURVE, 2.5)
     x = _label(canvas, x + 40, y, "importance")
     canvas.box((x, y - 8, x + 30, y + 8), BAND)
-    x = _label(canvas, x + 40, y, "± uncertainty")
+    x = _label(canvas, x + 40, y, "± how sure the mean of people is")
     canvas.box((x, y - 8, x + 30, y + 8), LEFT_OUT, radius=3)
     x = _label(canvas, x + 40, y, "segment left out")
     for n in range(60):
-        canvas.box((x + 2 * n, y - 8, x + 2 * n + 2, y + 8), stability_colour(n / 59))
-    _label(canvas, x + 130, y, "segment chosen: the darker, the more stable the choice (0 to 100 %)")
+        canvas.box((x + 2 * n, y - 8, x + 2 * n + 2, y + 8), chance_colour(CLEAR * n / 59))
+    _label(canvas, x + 130, y, "piece chosen: the darker, the more likely people would choose it too")
 
 
 def _label(canvas: Canvas, x: float, y: float, text: str) -> float:

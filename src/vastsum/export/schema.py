@@ -1,10 +1,10 @@
-"""summary.json, version 1: from a summary and back, every value checked at the door."""
+"""summary.json, version 2: from a summary and back, every value checked at the door."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from math import isclose
 from pathlib import Path
@@ -14,9 +14,9 @@ import numpy as np
 
 from vastsum.errors import DataError
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
-from vastsum.types import PAPER_DECODER, Decoder
+from vastsum.types import PAPER_DECODER, Decoder, Marks, Stretch
 
-VERSION = 1
+VERSION = 2
 _REMEDY = "make it again with: vastsum summarize VIDEO --formats json"
 _HIGHEST = 1e30  # sums and squares of more would not be numbers any more
 _TIME_TOLERANCE_S = 1e-3  # what other programs may round times to
@@ -33,6 +33,14 @@ def to_dict(summary: Summary) -> dict[str, Any]:
         "importance": summary.importance.tolist(),
         "uncertainty": summary.uncertainty.tolist(),
         "segments": [asdict(segment) for segment in summary.segments],
+        "starts": summary.starts,
+        "marks": {
+            "cuts": list(summary.marks.cuts),
+            "pauses": list(summary.marks.pauses),
+            "speech": [{"first_frame": one.first_frame, "last_frame": one.last_frame} for one in summary.marks.speech],
+            "empty": [one._asdict() for one in summary.marks.empty],
+        },
+        "nothing_stands_out": summary.nothing_stands_out,
         "summary": {"n_frames": summary.n_frames, "duration_s": summary.duration_s, "fraction": summary.fraction},
     }
 
@@ -59,16 +67,21 @@ def read(path: Path) -> Summary:
 def from_dict(content: object, where: object) -> Summary:
     """`where` is what errors name: the file the content came from."""
     root = _Entry(str(where), "", content)
-    _check_version(root["version"])
+    version = _version(root["version"])
     video = _video(root["video"])
     budget = _budget(root["budget"], video)
     picks = _picks(root["picks"], video.n_frames)
     importance = np.array(root["importance"].numbers(len(picks)))
     uncertainty = np.array(root["uncertainty"].numbers(len(picks), low=0.0))
-    segments = _segments(root["segments"], video)
+    segments = _segments(root["segments"], video, version)
     model = ModelNames(root["model"]["scorer"].text(), root["model"]["backbone"].text())
     decoder = _decoder(root["decoder"]) if "decoder" in root.value else PAPER_DECODER  # chose before it was recorded
     summary = Summary(video, model, budget, np.array(picks), importance, uncertainty, segments, decoder=decoder)
+    if version == 1:  # had no marks, and no chances
+        summary = summary.judged()
+    else:
+        marks, even = _marks(root["marks"], video.n_frames), root["nothing_stands_out"].flag()
+        summary = replace(summary, marks=marks, nothing_stands_out=even).found_at(_starts(root["starts"], segments))
     _check_totals(root["summary"], summary)
     return summary
 
@@ -91,8 +104,8 @@ class _Entry:
             self.refuse(f"the key '{name}' is missing")
         return _Entry(self.where, f"{self.key}.{name}" if self.key else name, self.value[name])
 
-    def entries(self) -> Iterator[_Entry]:
-        if not isinstance(self.value, list) or not self.value:
+    def entries(self, *, empty: bool = False) -> Iterator[_Entry]:
+        if not isinstance(self.value, list) or not (self.value or empty):
             self.refuse(f"a list of at least one entry expected, not {_shown(self.value)}")
         for n, value in enumerate(self.value):
             yield _Entry(self.where, f"{self.key}[{n}]", value)
@@ -140,10 +153,11 @@ class _Entry:
         return values
 
 
-def _check_version(version: _Entry) -> None:
+def _version(version: _Entry) -> int:
     value = version.integer(1)
-    if value != VERSION:
-        version.refuse(f"{value} is not known to this program, which reads version {VERSION}", "update vastsum")
+    if value > VERSION:
+        version.refuse(f"{value} is not known to this program, which reads up to {VERSION}", "update vastsum")
+    return value
 
 
 def _video(entry: _Entry) -> SourceVideo:
@@ -177,11 +191,11 @@ def _picks(entry: _Entry, n_frames: int) -> list[int]:
     return picks
 
 
-def _segments(entry: _Entry, video: SourceVideo) -> tuple[SummarySegment, ...]:
+def _segments(entry: _Entry, video: SourceVideo, version: int) -> tuple[SummarySegment, ...]:
     segments: list[SummarySegment] = []
     next_frame, next_s = 0, 0.0
     for row in entry.entries():
-        segment = _segment(row, video.n_frames)
+        segment = _segment(row, video.n_frames, version)
         if segment.start_frame != next_frame:
             row["start_frame"].refuse(
                 f"segments must follow one another: {next_frame} expected, not {segment.start_frame}"
@@ -201,7 +215,7 @@ def _segments(entry: _Entry, video: SourceVideo) -> tuple[SummarySegment, ...]:
     return tuple(segments)
 
 
-def _segment(row: _Entry, n_frames: int) -> SummarySegment:
+def _segment(row: _Entry, n_frames: int, version: int) -> SummarySegment:
     start_frame = row["start_frame"].integer(0, n_frames - 1)
     return SummarySegment(
         start_frame=start_frame,
@@ -210,9 +224,41 @@ def _segment(row: _Entry, n_frames: int) -> SummarySegment:
         end_s=row["end_s"].number(low=0.0),
         importance=row["importance"].number(),
         uncertainty=row["uncertainty"].number(low=0.0),
-        stability=row["stability"].number(0.0, 1.0),
+        chance=row["chance"].number(0.0, 1.0) if version > 1 else 0.0,
         selected=row["selected"].flag(),
     )
+
+
+def _starts(entry: _Entry, segments: tuple[SummarySegment, ...]) -> tuple[int, ...]:
+    starts = _frames(entry, segments[-1].end_frame + 1)
+    if starts[:1] != (0,) or not {segment.start_frame for segment in segments}.issuperset(starts):
+        entry.refuse("the first must be 0, and at each a segment must start")
+    return starts
+
+
+def _marks(entry: _Entry, n_frames: int) -> Marks:
+    cuts, pauses = (_frames(entry[name], n_frames) for name in ("cuts", "pauses"))
+    speech = tuple(_stretches(entry["speech"], n_frames))
+    empty = [
+        one._replace(kind=row["kind"].text())
+        for one, row in zip(_stretches(entry["empty"], n_frames), entry["empty"].entries(empty=True), strict=True)
+    ]
+    return Marks(cuts, pauses, speech, tuple(empty))
+
+
+def _frames(entry: _Entry, n_frames: int) -> tuple[int, ...]:
+    frames = [frame.integer(0, n_frames - 1) for frame in entry.entries(empty=True)]
+    if any(frame <= before for before, frame in pairwise(frames)):
+        entry.refuse("frames must increase")
+    return tuple(frames)
+
+
+def _stretches(entry: _Entry, n_frames: int) -> list[Stretch]:
+    stretches: list[Stretch] = []
+    for row in entry.entries(empty=True):
+        first = row["first_frame"].integer(stretches[-1].last_frame + 1 if stretches else 0, n_frames - 1)
+        stretches.append(Stretch(first, row["last_frame"].integer(first, n_frames - 1)))
+    return stretches
 
 
 def _check_totals(entry: _Entry, summary: Summary) -> None:

@@ -1,4 +1,4 @@
-"""Contact sheet: a picture of each chosen segment at its most important pick."""
+"""Contact sheet: a picture of each chosen piece at its most important pick."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vastsum.errors import VideoError
-from vastsum.export.drawing import FAINT, INK, QUIET, Canvas, stability_colour
+from vastsum.export.drawing import FAINT, INK, QUIET, Canvas, chance_colour
 from vastsum.export.source import shown_name
 from vastsum.export.timecode import format_length, format_time
 from vastsum.summary import Summary, SummarySegment
@@ -23,9 +23,9 @@ _MIN_WIDTH = 720  # of the sheet, so that its title fits
 
 
 def write_storyboard(summary: Summary, destination: Path) -> None:
-    """Draw the chosen segments in a grid, in order of time, with time codes and importance.
+    """Draw the chosen pieces in a grid, in order of time, with time codes and importance.
 
-    Of more than 1000 segments the most important are shown. The video must still be where it was.
+    Of more than 1000 the most important are shown. The video must still be where it was.
     """
     segments = _shown_segments(summary)
     sheet = _Sheet.of(len(segments), summary.video.width / summary.video.height)
@@ -78,7 +78,7 @@ class _Sheet:
 
 
 def _shown_segments(summary: Summary) -> list[SummarySegment]:
-    best = sorted(summary.selected, key=lambda segment: -segment.importance)[:MAX_PICTURES]
+    best = sorted(summary.pieces, key=lambda segment: -segment.importance)[:MAX_PICTURES]
     return sorted(best, key=lambda segment: segment.start_frame)
 
 
@@ -97,9 +97,9 @@ def _pictures(summary: Summary, segments: list[SummarySegment], sheet: _Sheet) -
 def _title(canvas: Canvas, summary: Summary, n_shown: int) -> None:
     room = canvas.width - 2 * _MARGIN
     canvas.text((_MARGIN, 22), canvas.shortened(shown_name(summary), 28, room), 28)
-    n = len(summary.selected)
-    shown = f"{n} segments" if n_shown == n else f"the {n_shown} most important of {n} segments"
-    shown = "1 segment" if n == 1 else shown
+    n = len(summary.pieces)
+    shown = f"{n} pieces" if n_shown == n else f"the {n_shown} most important of {n} pieces"
+    shown = "1 piece" if n == 1 else shown
     facts = (
         f"{shown}   ·   {format_length(summary.duration_s)} of {format_length(summary.video.duration_s)}"
         f"   ·   {summary.fraction:.1%}"
@@ -118,7 +118,7 @@ def _cell(canvas: Canvas, sheet: _Sheet, n: int, segment: SummarySegment, pictur
     canvas.box((left, bottom + 5, right, bottom + 10), FAINT)
     canvas.box(
         (left, bottom + 5, left + max(strength, 0.0) * sheet.cell_width, bottom + 10),
-        stability_colour(segment.stability),
+        chance_colour(segment.chance),
     )
     wide = sheet.cell_width >= 240
     size = 17 if wide else 14

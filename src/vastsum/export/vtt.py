@@ -1,4 +1,4 @@
-"""WebVTT chapters: where on the original video the chosen segments are."""
+"""WebVTT chapters: where on the original video the chosen pieces are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vastsum.summary import Summary
 
 
 def write_vtt(summary: Summary, destination: Path) -> None:
-    """Write one chapter a chosen segment, timed on the original video and not on the summary.
+    """Write one chapter a chosen piece, timed on the original video and not on the summary.
 
     Meant for `<track kind="chapters">` beside the original, so that a viewer can jump from highlight to highlight.
     """
@@ -25,7 +25,7 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"WEBVTT - Summary of {escape(shown_name(summary), quote=False)}"
     yield ""
     yield "NOTE Times are those of the original video."
-    for number, segment in enumerate(summary.selected, start=1):
+    for number, segment in enumerate(summary.pieces, start=1):
         end_s = max(segment.end_s, segment.start_s + 0.001)  # a cue must not be empty after rounding
         yield ""
         yield str(number)

@@ -1,22 +1,17 @@
-"""A network on ONNX Runtime, which is imported here and nowhere else."""
+"""A network on ONNX Runtime."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
-# Before the import: ONNX Runtime would tell its maker of this machine, and keep a device's number in the home folder.
-os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-import onnxruntime as ort
-
-from vastsum.errors import CheckpointError
 from vastsum.features.session import NotHereError, Port
+from vastsum.onnx_runtime import CPU, Provider, open_network, ort, run_network
 
-PROVIDERS: dict[str, tuple[str, dict[str, str]]] = {
-    "cpu": ("CPUExecutionProvider", {}),
+PROVIDERS: dict[str, Provider] = {
+    "cpu": CPU,
     # Full precision, so that importance is the CPU's; and no search for the fastest kernel at each new batch size.
     "cuda": ("CUDAExecutionProvider", {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}),
 }
@@ -38,27 +33,14 @@ class OrtSession:
             self._run_options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
 
     def run(self, names: Sequence[str], feed: Mapping[str, NDArray[Any]]) -> list[NDArray[Any]]:
-        try:
-            return self._session.run(list(names), dict(feed), self._run_options)
-        except Exception as error:  # ONNX Runtime's exception classes share no public base
-            problem = f"failed while it was run ({str(error).strip().splitlines()[0][:200] if str(error) else error!r})"
-            raise CheckpointError(self._where, problem, "free some memory, or give another model") from error
+        return run_network(self._session, self._where, names, feed, self._run_options)
 
 
 def _open(data: bytes, where: object, device: str, threads: int) -> ort.InferenceSession:
     provider = PROVIDERS[device]
     if provider[0] not in ort.get_available_providers():
         raise NotHereError("the installed ONNX Runtime has no CUDA provider")
-    options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only: warnings about a provider's fallbacks are not for users
-    options.add_session_config_entry("session.load_model_format", "ONNX")
-    try:
-        session = ort.InferenceSession(data, options, providers=[provider])
-    except Exception as error:  # ONNX Runtime's exception classes share no public base
-        raise CheckpointError(where, "not an ONNX model that can be run here", "give an intact .onnx file") from error
+    session = open_network(data, where, provider, threads=threads)
     if session.get_providers()[0] != provider[0]:
         raise NotHereError("ONNX Runtime cannot start CUDA")
     return session

@@ -11,7 +11,7 @@ import numpy as np
 
 from vastsum.features.backbone import Backbone
 from vastsum.types import FloatArray, IntArray
-from vastsum.video import Timeline, sample
+from vastsum.video import Shots, Timeline, sample
 from vastsum.video.sampling import Sample
 
 
@@ -19,6 +19,7 @@ class Watched(NamedTuple):
     features: FloatArray  # (T, D)
     picks: IntArray  # (T,) which frames they are
     timeline: Timeline  # of all frames
+    shots: Shots
 
 
 def watch(
@@ -52,7 +53,7 @@ def watch(
             under_way = started
         if under_way:
             _append(features, under_way())
-        return Watched(features, np.array(picks, dtype=np.int64), samples.timeline)
+        return Watched(features, np.array(picks, dtype=np.int64), samples.timeline, samples.shots)
 
 
 def _batches(samples: Iterator[Sample], size: int) -> Iterator[list[Sample]]:

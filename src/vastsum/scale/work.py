@@ -92,7 +92,7 @@ class Worker:
             summary_s=summary.duration_s,
             n_frames=summary.video.n_frames,
             n_segments=len(summary.segments),
-            n_selected=len(summary.selected),
+            n_selected=len(summary.pieces),
             bytes_out=bytes_out,
             files=tuple(target.as_posix() for target in targets.values()),
             notes=tuple(notes),

@@ -34,19 +34,29 @@ def _single(values: FloatArray) -> FloatArray:
 
 def segment_values(scores: FloatArray, segments: Segments, decoder: Decoder = PAPER_DECODER) -> FloatArray:
     """v_k: what each segment is worth to the knapsack; by the paper's decoder, its mean expanded score."""
+    means = segment_means(frame_worth(scores, segments, decoder), segments.bounds)
+    return _single(means * segments.lengths**decoder.length_power)  # (M,)
+
+
+def frame_worth(scores: FloatArray, segments: Segments, decoder: Decoder) -> FloatArray:
+    """What each frame adds to the mean of its segment."""
     if decoder.sharpness:
         scores = np.exp(decoder.sharpness * standardised(scores))
-    means = segment_means(expand(scores, segments.picks, segments.n_frames), segments.bounds)
-    return _single(means * segments.lengths**decoder.length_power)  # (M,)
+    return expand(scores, segments.picks, segments.n_frames)  # (N,)
 
 
 def standardised(scores: FloatArray) -> FloatArray:
     """z: mean 0 and deviation 1 over the video; zeros where all scores are alike."""
-    centred = np.asarray(scores, np.float64) - np.mean(scores)
-    deviation = float(centred.std())
+    return np.clip(standing(scores, scores), -FURTHEST, FURTHEST)  # (T,)
+
+
+def standing(values: FloatArray, scores: FloatArray) -> FloatArray:
+    """By how many deviations of the video's scores `values` lie above their mean; 0 where all scores are alike."""
+    scores = np.asarray(scores, np.float64)
+    deviation = float(scores.std())
     if not deviation > FLAT * np.abs(scores).max():
-        return np.zeros_like(centred)
-    return np.clip(centred / deviation, -FURTHEST, FURTHEST)  # (T,)
+        return np.zeros(np.shape(values))
+    return np.asarray((values - scores.mean()) / deviation)
 
 
 def select(

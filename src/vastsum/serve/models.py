@@ -222,7 +222,7 @@ class SelectionBody(BaseModel):
         return cls(
             edits=EditsBody.of(edits),
             found=found,
-            n_selected=len(summary.selected),
+            n_selected=len(summary.pieces),
             duration_s=summary.duration_s,
             fraction=summary.fraction,
         )
@@ -254,7 +254,7 @@ class SegmentOfSummary(BaseModel):
     end_s: float
     importance: float
     uncertainty: float
-    stability: float
+    chance: float
     selected: bool
 
 
@@ -265,7 +265,7 @@ class TotalsOfSummary(BaseModel):
 
 
 class SummaryBody(BaseModel):
-    """The content of summary.json, version 1. Other keys may join them."""
+    """The content of summary.json, version 2. Other keys may join them."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -4,12 +4,15 @@ from vastsum.video.cut import Written, write_summary
 from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
 from vastsum.video.sampling import Sample, Samples, sample
+from vastsum.video.shots import Shots, Stretch
 from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
 
 __all__ = [
     "Sample",
     "Samples",
+    "Shots",
+    "Stretch",
     "Timeline",
     "VideoInfo",
     "Written",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 
 from vastsum.video.closing import Closing
+from vastsum.video.glimpse import glimpse
 from vastsum.video.schedule import Waiting
 from vastsum.video.source import Source, UInt8Array
 from vastsum.video.upright import picture
@@ -37,14 +38,21 @@ class Picture:
     is_corrupt: bool
 
 
+Glimpsed = Callable[[int, UInt8Array], None]
+_Decoded = tuple[list[Picture], list[tuple[int, UInt8Array]]]  # pictures; and of all frames, PTS and glimpses
+
+
 class Runs(Closing):
     """Takes packets in decoding order and gives the pictures of the wanted frames in order of presentation.
 
     Where a wanted frame is lost, the frames before and after it come instead; and so does the last frame of each run,
-    since the next may begin with a loss. With `keyframes_only` each packet is a run of its own.
+    since the next may begin with a loss. With `keyframes_only` each packet is a run of its own. `glimpsed` is told of
+    every decoded frame, in the same order.
     """
 
-    def __init__(self, source: Source, size: tuple[int, int], *, keyframes_only: bool, decode_all: bool) -> None:
+    def __init__(
+        self, source: Source, size: tuple[int, int], glimpsed: Glimpsed, *, keyframes_only: bool, decode_all: bool
+    ) -> None:
         self._source = source
         self._size = size
         self._keyframes_only = keyframes_only
@@ -55,7 +63,7 @@ class Runs(Closing):
         self._turn = 0
         self._n_runs = self._n_packets = 0
         self._batch: list[Waiting] = []
-        self._ahead = _Ahead()
+        self._ahead = _Ahead(glimpsed)
 
     def add(self, waiting: Waiting) -> Iterator[Picture]:
         """Take in one packet; give what is decoded by now."""
@@ -110,11 +118,12 @@ class Runs(Closing):
 class _Ahead:
     """Batches under way, in order."""
 
-    batches: deque[tuple[Future[list[Picture]], int, int]] = field(default_factory=deque)
+    glimpsed: Glimpsed
+    batches: deque[tuple[Future[_Decoded], int, int]] = field(default_factory=deque)
     n_packets: int = 0
     n_bytes: int = 0
 
-    def put(self, future: Future[list[Picture]], n_packets: int, n_bytes: int) -> None:
+    def put(self, future: Future[_Decoded], n_packets: int, n_bytes: int) -> None:
         self.batches.append((future, n_packets, n_bytes))
         self.n_packets += n_packets
         self.n_bytes += n_bytes
@@ -127,7 +136,10 @@ class _Ahead:
             future, n_packets, n_bytes = self.batches.popleft()
             self.n_packets -= n_packets
             self.n_bytes -= n_bytes
-            yield from future.result()
+            pictures, glimpses = future.result()
+            for pts, values in glimpses:
+                self.glimpsed(pts, values)
+            yield from pictures
 
 
 class _Worker(Closing):
@@ -141,20 +153,25 @@ class _Worker(Closing):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="vastsum-decode")
         self._wanted: list[int] = []  # heap of PTS
         self._unseen: VideoFrame | None = None  # the last frame, unless its picture was given
+        self._glimpses: list[tuple[int, UInt8Array]] = []  # of the batch
 
-    def submit(self, batch: Sequence[Waiting], ends_run: bool) -> Future[list[Picture]]:
-        return self._pool.submit(lambda: list(self._decode(batch, ends_run)))
+    def submit(self, batch: Sequence[Waiting], ends_run: bool) -> Future[_Decoded]:
+        return self._pool.submit(self._decoded, batch, ends_run)
 
     def close(self) -> None:
         self._pool.shutdown(cancel_futures=True)
         self._unseen = None
         self.source.close()
 
+    def _decoded(self, batch: Sequence[Waiting], ends_run: bool) -> _Decoded:
+        self._glimpses = []
+        return list(self._decode(batch, ends_run)), self._glimpses
+
     def _decode(self, batch: Sequence[Waiting], ends_run: bool) -> Iterator[Picture]:
         for waiting in batch:
             if waiting.sampled:
                 heapq.heappush(self._wanted, waiting.pts)
-            self.source.context.skip_frame = "DEFAULT" if waiting.sampled or self._decode_all else "NONREF"
+            self.source.context.skip_frame = "DEFAULT" if waiting.in_full or self._decode_all else "NONREF"
             for frame in self.source.decode(waiting.packet):
                 yield from self._pictures(frame)
         if ends_run:
@@ -167,6 +184,9 @@ class _Worker(Closing):
 
     def _pictures(self, frame: VideoFrame) -> Iterator[Picture]:
         assert frame.pts is not None
+        values = glimpse(frame, self._scaler)
+        if values is not None:
+            self._glimpses.append((frame.pts, values))
         lost = False
         while self._wanted and self._wanted[0] < frame.pts:
             heapq.heappop(self._wanted)

@@ -11,6 +11,7 @@ from vastsum.video.ahead import Ahead
 from vastsum.video.closing import Closing
 from vastsum.video.runs import Picture, Runs
 from vastsum.video.schedule import Chooser, EveryNth, OnScreenAt, Schedule
+from vastsum.video.shots import ShotFinder, Shots
 from vastsum.video.source import Source, UInt8Array
 from vastsum.video.timeline import Timeline, TimelineBuilder, promised_duration_s
 
@@ -86,6 +87,13 @@ class Samples(Closing):
             raise VideoError(path, "its timeline is known only after the last sample", "take all samples first")
         return self._decoding.timeline
 
+    @property
+    def shots(self) -> Shots:
+        """Known when the timeline is."""
+        assert self.timeline is not None
+        assert self._decoding.shots is not None
+        return self._decoding.shots
+
     def __iter__(self) -> Iterator[Sample]:
         return self
 
@@ -114,13 +122,17 @@ class _Decoding:
     ) -> None:
         self.source = source
         self.timeline: Timeline | None = None
+        self.shots: Shots | None = None
         self._builder = TimelineBuilder(source)
         self._decode_all = exact or source.untimed
         self._keyframes_only = keyframes_only and not source.untimed
         self._schedule = Schedule(
             self._builder, chooser, keyframes_only=self._keyframes_only, decode_all=self._decode_all
         )
-        self._runs = Runs(source, size, keyframes_only=self._keyframes_only, decode_all=self._decode_all)
+        self._finder = ShotFinder()
+        self._runs = Runs(
+            source, size, self._glimpsed, keyframes_only=self._keyframes_only, decode_all=self._decode_all
+        )
         self._last: Picture | None = None
         self._given_pts: int | None = None
         self._n_given = self._n_lost = self._n_flawed = 0
@@ -130,7 +142,9 @@ class _Decoding:
             for picture in self._pictures():
                 yield from self._sampled(picture)
             yield from self._stand_ins(2**62)
-            self.timeline = self._finished_timeline()
+            timeline = self._finished_timeline()
+        self.shots = self._finder.finish(timeline, lambda: Source(self.source.path))
+        self.timeline = timeline
 
     def _pictures(self) -> Iterator[Picture]:
         for packet in self.source.packets():
@@ -139,6 +153,9 @@ class _Decoding:
         for due in self._schedule.finish():
             yield from self._runs.add(due)
         yield from self._runs.finish()
+
+    def _glimpsed(self, pts: int, values: UInt8Array) -> None:
+        self._finder.add(self._builder.index_of(pts), self._time_s(pts), values)
 
     def _sampled(self, picture: Picture) -> Iterator[Sample]:
         if self._given_pts is not None and picture.pts <= self._given_pts:

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import median
 from typing import Protocol
 
 from vastsum.video.source import VideoPacket, is_shown
@@ -13,6 +14,7 @@ from vastsum.video.timeline import TimelineBuilder
 
 _MAX_WAITING_PACKETS = 512
 _MAX_WAITING_BYTES = 32 * 2**20
+_SURPRISING_SIZE = 1.8  # times the usual
 
 
 class Chooser(Protocol):
@@ -49,14 +51,49 @@ class Waiting:
     pts: int
     shown: bool
     sampled: bool = False
+    telling: bool = False  # of a cut: to be decoded, though not sampled
+
+    @property
+    def in_full(self) -> bool:
+        return self.sampled or self.telling
+
+
+class Surprises:
+    """Guesses from sizes of packets alone which frames lie around a cut, for which nothing is worth more than a look.
+
+    What is new cannot be predicted: the first packet that reaches over a cut is large, or a key frame off the beat.
+    Those shown before it, but decoded after it, tell where between the cut lies.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: deque[int] = deque(maxlen=9)  # of packets that are shown later than all before
+        self._latest_pts = self._telling_until = -(2**62)
+        self._n_since_keyframe, self._beat = 0, 1  # in packets
+
+    def tells(self, waiting: Waiting) -> bool:
+        packet, pts = waiting.packet, waiting.pts
+        self._n_since_keyframe += waiting.shown
+        if pts <= self._latest_pts or not waiting.shown:
+            return pts < self._telling_until
+        self._latest_pts = pts
+        if packet.is_keyframe:
+            surprising = not 0.9 * self._beat <= self._n_since_keyframe <= 1.1 * self._beat
+            self._beat = max(self._beat, self._n_since_keyframe)
+            self._n_since_keyframe = 0
+        else:
+            surprising = len(self._sizes) > 2 and packet.size > _SURPRISING_SIZE * median(self._sizes)
+            self._sizes.append(packet.size)
+        self._telling_until = pts if surprising else -(2**62)
+        return surprising
 
 
 class Schedule:
     """Looks a little ahead in the packets, and gives those to decode.
 
-    A packet is left out when no sampled frame follows it, in decoding order, before the next key frame, where decoding
-    starts afresh. Leading frames, which are decoded after that key frame but shown before it, may still depend on what
-    came before, so packets before a key frame wait until the first frame shown after it.
+    A packet is left out when neither a sampled frame nor one that tells of a cut follows it, in decoding order, before
+    the next key frame, where decoding starts afresh. Leading frames, which are decoded after that key frame but shown
+    before it, may still depend on what came before, so packets before a key frame wait until the first frame shown
+    after it.
     """
 
     def __init__(
@@ -74,6 +111,7 @@ class Schedule:
         self._wanted: set[int] = set()
         self._window: list[Waiting] = []
         self._window_bytes = 0
+        self._surprises = Surprises()
         self._n_judged = 0  # of the packets in the window
         self._restart: int | None = None  # a key frame in the window whose leading frames may not all be judged
 
@@ -83,7 +121,9 @@ class Schedule:
         assert pts is not None
         shown = is_shown(packet)
         if packet.is_keyframe or not self._keyframes_only:
-            self._window.append(Waiting(packet, pts, shown))
+            waiting = Waiting(packet, pts, shown)
+            waiting.telling = not self._keyframes_only and self._surprises.tells(waiting)
+            self._window.append(waiting)
             self._window_bytes += packet.size
         if self._keyframes_only and packet.is_keyframe and shown:
             self._keyframe_pts.add(pts)
@@ -146,12 +186,15 @@ class Schedule:
         else:
             if self._restart is not None and judged.pts > self._window[self._restart].pts:
                 yield from self._start_afresh()
-            if judged.sampled:
+            if judged.in_full:
                 yield from self._take(self._n_judged)
 
     def _start_afresh(self) -> Iterator[Waiting]:
-        """Nothing sampled depends on what is before the last key frame: leave it out."""
+        """Nothing wanted depends on what is before the last key frame: leave it out."""
         if self._restart is None:
+            return
+        if self._window[self._restart].telling:
+            yield from self._take(self._restart + 1)
             return
         self._take(self._restart)
         if self._window[0].sampled:

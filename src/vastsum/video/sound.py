@@ -36,12 +36,16 @@ def default_audio_stream(container: InputContainer) -> AudioStream | None:
 
 
 class Sound:
-    """A file's sound track, opened apart from its pictures so that both can be sought on their own."""
+    """A file's sound track, opened apart from its pictures so that both can be sought on their own.
 
-    def __init__(self, path: Path) -> None:
+    It is given at its own rate and as mono or stereo, or as mono at `mono_rate`.
+    """
+
+    def __init__(self, path: Path, *, mono_rate: int | None = None) -> None:
         self._path = path
+        self._mono_rate = mono_rate
         self._wanted_from = Fraction(0)  # what is damaged before that, in the run-up, is no loss
-        self._n_damaged = 0
+        self.n_damaged = 0
         self._attach()
 
     def _attach(self) -> None:
@@ -57,18 +61,19 @@ class Sound:
 
     @property
     def rate(self) -> int:
-        rate = self._stream.rate if self._stream is not None else 0
+        rate = self._mono_rate or (self._stream.rate if self._stream is not None else 0)
         return rate if rate in AAC_RATES else 48_000
 
     @property
     def layout(self) -> str:
-        return "mono" if self._stream is not None and self._stream.channels == 1 else "stereo"
+        mono = self._mono_rate or (self._stream is not None and self._stream.channels == 1)
+        return "mono" if mono else "stereo"
 
     def close(self) -> None:
         self._container.close()
 
     def losses(self) -> list[str]:
-        return [f"{self._n_damaged} damaged places of its sound are silent"] if self._n_damaged else []
+        return [f"{self.n_damaged} damaged places of its sound are silent"] if self.n_damaged else []
 
     def track(self, spans: list[tuple[Fraction, Fraction]]) -> Iterator[AudioFrame]:
         """Encoder-sized frames of all [start, end) spans, in seconds of the file's clock, one after another.
@@ -130,7 +135,7 @@ class Sound:
         self._wanted_from = start
         for run_up in _RUN_UPS_S:
             self._seek(start - run_up)
-            blocks = self._blocks()
+            blocks = self.blocks()
             first = next(blocks, None)
             if first is not None and (first[0] is None or first[0] <= start):
                 break
@@ -138,7 +143,8 @@ class Sound:
             yield first
             yield from blocks
 
-    def _blocks(self) -> Iterator[tuple[Fraction | None, Float32Array]]:
+    def blocks(self) -> Iterator[tuple[Fraction | None, Float32Array]]:
+        """Sound (channels, samples) from where the file stands, each with the time it begins at, if that is known."""
         expected: Fraction | None = None
         for frame in self._resampled():
             at_s = frame.pts * Fraction(frame.time_base) if frame.pts is not None and frame.time_base else None
@@ -164,7 +170,7 @@ class Sound:
         try:
             return resampler.resample(frame) if resampler is not None else []
         except FFmpegError:
-            self._n_damaged += 1
+            self.n_damaged += 1
             return []
 
     def _frames(self) -> Iterator[AudioFrame]:
@@ -177,10 +183,10 @@ class Sound:
                         yield from self._stream.codec_context.decode(packet if packet.size else None)
                         errors_in_a_row = 0
                     except FFmpegError:  # a damaged packet leaves a gap, which becomes silence
-                        self._n_damaged += packet.pts is None or packet.pts * packet.time_base >= self._wanted_from
+                        self.n_damaged += packet.pts is None or packet.pts * packet.time_base >= self._wanted_from
                 return
             except FFmpegError:
-                self._n_damaged += 1
+                self.n_damaged += 1
                 errors_in_a_row += 1
 
     def _seek(self, time_s: Fraction) -> None:

@@ -54,4 +54,30 @@
   };
 
   vastsum.percent = (share, decimals = 0) => `${(100 * share).toFixed(decimals)} %`;
+
+  // How likely people would include a segment, in words: as in chance.py.
+  vastsum.CLEAR = 0.6;
+  vastsum.LIKELY = 0.4;
+  vastsum.inWords = (chance) =>
+    chance >= vastsum.CLEAR ? "clear" : chance >= vastsum.LIKELY ? "likely" : "could go either way";
+  /** Chosen segments that follow one another are one piece; `ks` are their places. */
+  vastsum.pieces = function ({ segments }) {
+    const pieces = [];
+    segments.forEach((segment, k) => {
+      if (!segment.selected) return;
+      if (!segments[k - 1]?.selected) return void pieces.push({ ...segment, ks: [k] });
+      const piece = pieces.at(-1);
+      const share = (segment.end_s - segment.start_s) / (segment.end_s - piece.start_s);
+      for (const name of ["importance", "uncertainty", "chance"])
+        piece[name] += share * (segment[name] - piece[name]);
+      Object.assign(piece, { end_frame: segment.end_frame, end_s: segment.end_s, ks: [...piece.ks, k] });
+    });
+    return pieces;
+  };
+  vastsum.howSure = (summary) => {
+    const words = vastsum.pieces(summary).map(({ chance }) => vastsum.inWords(chance));
+    const count = (word) => words.filter((one) => one === word).length;
+    return `${count("clear")} clear, ${count("likely")} likely, ${count("could go either way")} either way`;
+  };
+  vastsum.sureness = (chance) => `${vastsum.percent(chance)} would include it`;
 })((globalThis.vastsum ??= {}));

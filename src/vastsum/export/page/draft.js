@@ -1,36 +1,39 @@
 /* A summary that a person is working on: what Summary.with_budget does in Python, and edits by hand on top of it.
 
-   const draft = new vastsum.Draft(summary, starts)
-       `summary` is the content of a summary.json (version 1); `starts` (optional) are the first frames of the segments
-       as they were found, where the summary had to trim one of them to the budget.
+   const draft = new vastsum.Draft(summary)
+       `summary` is the content of a summary.json (version 2).
    draft.summary                 the summary as it now stands, in the same format; never changed in place
    draft.setBudget(0.1)          choose again within another share of the video
-   draft.toggle(k)               segment k of draft.summary.segments in or out by hand; the rest fills the budget.
+   draft.toggle(k, …)            segment k of draft.summary.segments in or out by hand, and others with it; the rest fills
+                                 the budget.
                                  false where that would leave the summary empty
    draft.moveBoundary(k, frame)  let segment k start at another frame, and the one before it end there
    draft.changesAt(0.2)          { joins, leaves, duration_s }: the segments that another budget would add and drop
    draft.edits                   everything done by hand as a small JSON value; may be assigned to restore it:
                                  { budget, starts (null unless boundaries moved), held: [[start_frame, in or out], …] }
    draft.isEdited, draft.canUndo, draft.undo(), draft.reset()
-   draft.estimateStability()     generator; run it to its end, in slices of time, to have stability estimated anew
+   draft.nearestGoodPlace(frame, within_s)    the hard cut or pause in speech near a frame; else the frame itself
 
-   A new budget gives the very segments that Python gives. Stability is estimated with other random numbers than
-   Python's, so it may differ by a few per cent; until anything is changed, Python's own figures are shown. Segments
-   that were put in or taken out by hand are certain: their stability is 1. */
+   A new budget gives the very segments that Python gives. */
 "use strict";
 (function (vastsum) {
-  const DRAWN_SEGMENTS = 200_000,
-    MIN_DRAWS = 25,
-    MAX_DRAWS = 200; // as in summary.py
+  const MOST_PARTS = 3; // as in summary.py
+  const ENOUGH = 0.98,
+    LEAST = 0.95,
+    MIN_PIECE_S = 1,
+    FLASH_S = 0.5,
+    PAUSE_REACH_S = 0.8; // as in fill.py
+  const [BASE, OF_STANDING, OF_LENGTH, OF_BUDGET] = [-0.03, 0.72, -1.12, 1.09]; // as in chance.py
   const FLAT = 1e-9,
     FURTHEST = 6; // as in decode.py
-  const SEED = 1;
 
   vastsum.Draft = class Draft {
     #given;
     #found;
     #clock;
     #decoder;
+    #marks;
+    #speechStarts;
     #means;
     #deviations;
     #worth; // prefix sums: of the scores, their deviations, and what the decoder makes of the scores
@@ -41,13 +44,14 @@
     #held; // the edits: share of the video; first frame of each segment; start frame -> in or out
     #chosen; // for each of #starts, before any trimming
 
-    constructor(summary, starts) {
-      const edges = summary.segments.map((segment) => segment.start_frame);
+    constructor(summary) {
       this.#given = summary;
-      this.#found = starts ?? edges;
+      this.#found = summary.starts; // some of its segments may be parts of these
       this.#clock = new Clock(summary);
       this.summary = summary;
-      this.#decoder = summary.decoder ?? { sharpness: 0, length_power: 0 }; // files that name none were chosen by this
+      this.#decoder = summary.decoder;
+      this.#marks = summary.marks;
+      this.#speechStarts = this.#marks.speech.map(({ first_frame }) => first_frame);
       this.#means = this.#sums(summary.importance);
       this.#deviations = this.#sums(summary.uncertainty);
       this.#worth = this.#sums(sharpened(summary.importance, this.#decoder.sharpness));
@@ -59,6 +63,9 @@
     }
     get given() {
       return this.#given;
+    }
+    get marks() {
+      return this.#marks;
     }
     get isEdited() {
       return !this.#isAsGiven();
@@ -101,12 +108,12 @@
         }, "budget");
     }
 
-    toggle(k) {
-      const origin = this.#originOf(k);
-      const wanted = !this.summary.segments[k].selected;
-      const others = this.#starts.some((start, n) => n !== origin && this.#held.get(start) !== false);
+    toggle(...ks) {
+      const starts = new Set(ks.map((k) => this.#starts[this.#originOf(k)]));
+      const wanted = !this.summary.segments[ks[0]].selected;
+      const others = this.#starts.some((start) => !starts.has(start) && this.#held.get(start) !== false);
       if (!wanted && !others) return false;
-      this.#edit(() => this.#held.set(this.#starts[origin], wanted));
+      this.#edit(() => starts.forEach((start) => this.#held.set(start, wanted)));
       return true;
     }
 
@@ -130,13 +137,12 @@
     }
 
     changesAt(fraction) {
-      const { chosen } = this.#select(fraction);
-      const found = this.#layout();
+      const { layout: found, chosen, segments } = this.#plan(fraction);
       const differing = found.map((segment, k) => ({ ...segment, k })).filter(({ k }) => chosen[k] !== this.#chosen[k]);
       return {
         joins: differing.filter(({ k }) => chosen[k]),
         leaves: differing.filter(({ k }) => !chosen[k]),
-        duration_s: found.reduce((sum, segment, k) => sum + (chosen[k] ? segment.end_s - segment.start_s : 0), 0),
+        duration_s: durationOf(segments),
       };
     }
 
@@ -158,85 +164,128 @@
       this.edits = this.#unedited();
     }
 
-    *estimateStability() {
-      const { layout, weights, capacity, chosen, lengthPower } = this.#select(this.#budget);
-      const { values, noise } = this.#viewerValues(layout, lengthPower);
-      const disturbed = this.#decoder.sharpness ? (value, by) => value * Math.exp(by) : (value, by) => value + by;
-      const draws = Math.min(Math.max(Math.floor(DRAWN_SEGMENTS / values.length), MIN_DRAWS), MAX_DRAWS);
-      const normal = normalNumbers(SEED);
-      const agreed = new Float64Array(values.length);
-      for (let draw = 0; draw < draws; draw++) {
-        const perturbed = values.map((value, k) => disturbed(value, noise[k] * normal()));
-        const other = this.#fill(perturbed, weights, capacity);
-        for (let k = 0; k < agreed.length; k++) agreed[k] += other[k] === chosen[k] ? 1 : 0;
-        yield draw / draws;
-      }
-      const isTrimmed = this.summary.segments.length !== this.#starts.length;
-      this.#show(
-        this.summary.segments.map((segment, k) => {
-          const certain = this.heldAt(k) !== undefined || (isTrimmed && !segment.selected && this.#isPiece(k));
-          return { ...segment, stability: certain ? 1 : agreed[this.#originOf(k)] / draws };
-        }),
-      );
+    /** The hard cut or pause in speech nearest to a frame, or the frame itself where none is that near. */
+    nearestGoodPlace(frame, within_s) {
+      const near = (places) => {
+        const n = vastsum.firstAtLeast(places, frame);
+        return places.slice(Math.max(n - 1, 0), n + 1);
+      };
+      const away = (place) => Math.abs(this.timeOf(place) - this.timeOf(frame));
+      const places = [...near(this.#marks.cuts), ...near(this.#marks.pauses)].sort((a, b) => away(a) - away(b));
+      return places.length && away(places[0]) <= within_s ? places[0] : frame;
     }
 
     // ---- choosing ----
 
-    /** Python's Summary._select, among the segments a person has not decided about. */
+    /** Python's Summary._select: whole segments by the knapsack, then parts of others in what is left. */
+    #plan(fraction) {
+      const { layout, chosen, free, nothingFits } = this.#select(fraction);
+      const segments = layout.map((segment, k) => ({ ...segment, selected: chosen[k] === 1, origin: k }));
+      const budget_s = fraction * this.#given.video.duration_s;
+      if (nothingFits) {
+        const k = chosen.indexOf(1);
+        segments.splice(k, 1, ...this.#trimmed(segments[k], budget_s));
+      } else if (this.#decoder.sharpness || this.#decoder.length_power) {
+        for (let n = 0; n < MOST_PARTS; n++) {
+          const part = this.#bestPart(segments, free, budget_s);
+          if (!part) break;
+          free[segments[part.k].origin] = false; // a part ends where it should
+          segments.splice(part.k, 1, ...this.#split(segments[part.k], part.start, part.stop));
+        }
+      }
+      return { layout, chosen, segments };
+    }
+
+    /** The knapsack, among the segments a person has not decided about. */
     #select(fraction) {
       const { video } = this.#given;
       const layout = this.#layout();
       let weights = layout.map((segment) => this.#lengthOnScreen(segment));
       let capacity = fraction < 1 ? Math.trunc(fraction * video.n_frames) : weights.reduce((a, b) => a + b, 0);
-      const free = this.#starts.map((start) => this.#held.get(start)).map((wanted) => wanted === undefined);
-      const anyHeldIn = this.#starts.some((start) => this.#held.get(start) === true);
+      const held = this.#starts.map((start) => this.#held.get(start));
+      let free = held.map((wanted) => wanted === undefined);
+      const anyHeldIn = held.includes(true);
+      const isEmpty = layout.map((segment) => this.#isEmpty(segment));
+      const anyToSee = anyHeldIn || free.some((isFree, k) => isFree && !isEmpty[k]);
+      if (fraction < 1 && anyToSee) free = free.map((isFree, k) => isFree && !isEmpty[k]);
       const nothingFits = !anyHeldIn && free.every((isFree, k) => !isFree || weights[k] > capacity);
       if (nothingFits) [weights, capacity] = [weights.map(() => 1), 1]; // the best one alone, to be trimmed
       const lengthPower = nothingFits ? 0 : this.#decoder.length_power;
       const values = layout.map((segment) => valueOf(this.#worth, segment, lengthPower));
-      const chosen = this.#fill(values, weights, capacity);
-      return { layout, weights, capacity, chosen, nothingFits, lengthPower };
+      const room = capacity - weights.reduce((sum, weight, k) => sum + (held[k] ? weight : 0), 0);
+      const places = free.flatMap((isFree, k) => (isFree ? [k] : []));
+      const solve = anyHeldIn ? vastsum.bestSet : vastsum.knapsack;
+      const filled = solve(
+        places.map((k) => values[k]),
+        places.map((k) => weights[k]),
+        Math.max(room, 0),
+      );
+      const chosen = Uint8Array.from(held, (wanted) => (wanted ? 1 : 0));
+      places.forEach((k, n) => {
+        chosen[k] = filled[n];
+      });
+      return { layout, chosen, free, nothingFits };
     }
 
-    /** What segments are worth to one viewer, and by how much viewers differ, as in stability.py. */
-    #viewerValues(layout, lengthPower) {
-      const { importance, uncertainty } = this.#given;
-      const { sharpness } = this.#decoder;
-      if (!sharpness)
-        return {
-          values: layout.map((segment) => valueOf(this.#means, segment, lengthPower)),
-          noise: layout.map((segment) => valueOf(this.#deviations, segment, lengthPower)),
-        };
-      const { deviation } = spread(importance);
-      const ofViewer = Math.hypot(deviation, Math.sqrt(mean(uncertainty.map((std) => std * std)))) || 1;
-      const sums = this.#sums(sharpened(importance, sharpness * Math.max(deviation / ofViewer, FLAT)));
-      return {
-        values: layout.map((segment) => valueOf(sums, segment, lengthPower)),
-        noise: layout.map((segment) => sharpness * Math.min(meanOver(this.#deviations, segment) / ofViewer, FURTHEST)),
-      };
+    /** It shows nothing for half its length or more. */
+    #isEmpty({ start_frame, end_frame }) {
+      const shared = ({ first_frame, last_frame }) =>
+        Math.max(Math.min(end_frame, last_frame) - Math.max(start_frame, first_frame) + 1, 0);
+      const overlap = this.#marks.empty.reduce((sum, stretch) => sum + shared(stretch), 0);
+      return 2 * overlap >= end_frame - start_frame + 1;
+    }
+
+    /** Filling.best_part of fill.py: { k, start, stop } or null. */
+    #bestPart(segments, free, budget_s) {
+      const left_s = budget_s - durationOf(segments);
+      if (left_s < (1 - ENOUGH) * budget_s) return null;
+      let best = null,
+        most = 0;
+      segments.forEach((segment, k) => {
+        if (segment.selected || !free[segment.origin]) return;
+        const { start_frame: start, end_frame } = segment;
+        const last = lastWhere(start, end_frame + 1, (frame) => this.#seconds(start, frame) <= left_s + 1e-9);
+        const stop = this.#goodStop(start, last, left_s, budget_s);
+        const continues = k > 0 && segments[k - 1].selected && !this.#isCut(start);
+        const worth = Math.fround(this.#worth[stop] - this.#worth[start]);
+        if (worth > most && (continues || this.#seconds(start, stop) >= MIN_PIECE_S))
+          [best, most] = [{ k, start, stop }, worth];
+      });
+      return best;
+    }
+
+    #goodStop(start, stop, left_s, budget_s) {
+      const flash = this.#cutsBetween(start, stop).find((cut) => this.#seconds(cut, stop) < FLASH_S);
+      if (flash !== undefined) return flash;
+      const { pauses } = this.#marks;
+      const pause = pauses[vastsum.firstAtLeast(pauses, stop + 1) - 1];
+      if (pause > start && this.#isSpoken(stop)) {
+        const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
+        if (this.#seconds(pause, stop) <= Math.min(PAUSE_REACH_S, toSpare)) return pause;
+      }
+      return stop;
+    }
+
+    #cutsBetween(start, stop) {
+      const { cuts } = this.#marks;
+      return cuts.slice(vastsum.firstAtLeast(cuts, start + 1), vastsum.firstAtLeast(cuts, stop));
+    }
+
+    #isCut(frame) {
+      const { cuts } = this.#marks;
+      return cuts[vastsum.firstAtLeast(cuts, frame)] === frame;
+    }
+
+    #isSpoken(frame) {
+      return frame <= this.#marks.speech[vastsum.firstAtLeast(this.#speechStarts, frame + 1) - 1]?.last_frame;
+    }
+
+    #seconds(start, stop) {
+      return this.timeOf(stop) - this.timeOf(start);
     }
 
     #sums(scores) {
       return prefixSums(scores, this.#given.picks, this.#given.video.n_frames);
-    }
-
-    /** What is held in, and the best of the free segments in the room that is left. */
-    #fill(values, weights, capacity) {
-      const held = this.#starts.map((start) => this.#held.get(start));
-      if (this.#held.size === 0) return vastsum.knapsack(values, weights, capacity);
-      const room = capacity - weights.reduce((sum, weight, k) => sum + (held[k] ? weight : 0), 0);
-      const free = held.flatMap((wanted, k) => (wanted === undefined ? [k] : []));
-      const solve = held.includes(true) ? vastsum.bestSet : vastsum.knapsack;
-      const filled = solve(
-        free.map((k) => values[k]),
-        free.map((k) => weights[k]),
-        Math.max(room, 0),
-      );
-      const chosen = Uint8Array.from(held, (wanted) => (wanted ? 1 : 0));
-      free.forEach((k, n) => {
-        chosen[k] = filled[n];
-      });
-      return chosen;
     }
 
     #lengthOnScreen({ start_s, end_s }) {
@@ -255,55 +304,58 @@
     }
 
     #choose() {
-      const { layout, chosen, nothingFits } = this.#select(this.#budget);
+      const { chosen, segments } = this.#plan(this.#budget);
       this.#chosen = chosen;
-      const segments = layout.flatMap((segment, k) =>
-        nothingFits && chosen[k] ? this.#trimmed(segment) : [{ ...segment, selected: chosen[k] === 1 }],
-      );
-      this.#show(this.#decided(segments));
+      this.#show(this.#judged(segments));
     }
 
-    /** Keep of a segment what the budget allows, around its most important pick; the rest becomes its own segments. */
-    #trimmed(segment) {
+    /** Keep of a segment what the budget allows, around its most important pick. */
+    #trimmed(segment, budget_s) {
       const { start_frame: first, end_frame: last } = segment;
-      const seconds = this.#budget * this.#given.video.duration_s;
       const centre = this.highlight(segment);
       const begin = (n) => Math.min(Math.max(centre - Math.floor(n / 2), first), last + 1 - n);
-      const fits = (n) => this.timeOf(begin(n) + n) - this.timeOf(begin(n)) <= seconds + 1e-9;
-      let low = 1,
-        high = last - first + 2; // the longest window that fits is in [low, high)
-      while (high - low > 1) {
-        const middle = (low + high) >> 1;
-        if (fits(middle)) low = middle;
-        else high = middle;
-      }
-      const start = begin(low);
-      const cuts = [first, ...[start, start + low].filter((cut) => first < cut && cut <= last), last + 1];
-      return cuts.slice(1).map((stop, n) => ({ ...this.#span(cuts[n], stop), selected: cuts[n] === start }));
+      const fits = (n) => this.#seconds(begin(n), begin(n) + n) <= budget_s + 1e-9;
+      const n = lastWhere(1, last - first + 1, fits);
+      return this.#split(segment, begin(n), begin(n) + n);
     }
 
-    /** With the figures of summary.json. Stability is carried over until it is estimated anew. */
-    #decided(segments) {
-      const known = new Map(this.summary.segments.map((segment) => [segment.start_frame, segment.stability]));
-      return segments.map(({ start_frame, end_frame, start_s, end_s, selected }) => ({
-        start_frame,
-        end_frame,
-        start_s,
-        end_s,
-        importance: meanOver(this.#means, { start_frame, end_frame }),
-        uncertainty: meanOver(this.#deviations, { start_frame, end_frame }),
-        stability: this.#held.has(start_frame) ? 1 : (known.get(start_frame) ?? 1),
-        selected,
-      }));
+    /** Choose frames start … stop − 1 of a segment; the rest becomes segments of its own. */
+    #split({ start_frame: first, end_frame: last, origin }, start, stop) {
+      const cuts = [first, ...[start, stop].filter((cut) => first < cut && cut <= last), last + 1];
+      return cuts.slice(1).map((end, n) => ({ ...this.#span(cuts[n], end), selected: cuts[n] === start, origin }));
+    }
+
+    /** With the figures of summary.json. */
+    #judged(segments) {
+      const { importance, nothing_stands_out } = this.#given;
+      const { middle, deviation } = spread(importance);
+      const mean_s = mean(segments.map(({ start_s, end_s }) => end_s - start_s));
+      const share = Math.min(Math.max(this.#budget, 0.001), 0.999);
+      return segments.map(({ start_frame, end_frame, start_s, end_s, selected }) => {
+        const own = meanOver(this.#means, { start_frame, end_frame });
+        const stands = nothing_stands_out || isFlat(importance, deviation) ? 0 : (own - middle) / deviation;
+        const odds = BASE + OF_STANDING * stands + OF_LENGTH * Math.log((end_s - start_s) / mean_s);
+        return {
+          start_frame,
+          end_frame,
+          start_s,
+          end_s,
+          importance: own,
+          uncertainty: meanOver(this.#deviations, { start_frame, end_frame }),
+          chance: 1 / (1 + Math.exp(-odds - OF_BUDGET * Math.log(share / (1 - share)))),
+          selected,
+        };
+      });
     }
 
     #show(segments) {
       const given = this.#given;
       const chosen = segments.filter((segment) => segment.selected);
-      const duration_s = chosen.reduce((sum, segment) => sum + (segment.end_s - segment.start_s), 0);
+      const duration_s = durationOf(segments);
       this.summary = {
         ...given,
         segments,
+        starts: [...this.#starts],
         budget: { fraction: this.#budget, seconds: this.#budget * given.video.duration_s },
         summary: {
           n_frames: chosen.reduce((sum, segment) => sum + segment.end_frame - segment.start_frame + 1, 0),
@@ -426,9 +478,14 @@
   function sharpened(scores, sharpness) {
     if (!sharpness) return scores;
     const { middle, deviation } = spread(scores);
-    const isFlat = !(deviation > FLAT * scores.reduce((most, score) => Math.max(most, Math.abs(score)), 0));
+    const flat = isFlat(scores, deviation);
     const standing = (score) => Math.min(Math.max((score - middle) / deviation, -FURTHEST), FURTHEST);
-    return scores.map((score) => (isFlat ? 1 : Math.exp(sharpness * standing(score))));
+    return scores.map((score) => (flat ? 1 : Math.exp(sharpness * standing(score))));
+  }
+
+  /** Scores that differ by less, relative to their size, differ by rounding. */
+  function isFlat(scores, deviation) {
+    return !(deviation > FLAT * scores.reduce((most, score) => Math.max(most, Math.abs(score)), 0));
   }
 
   function spread(scores) {
@@ -454,15 +511,18 @@
     return a.length === b.length && a.every((value, n) => value === b[n]);
   }
 
-  /** Standard normal numbers, the same ones every time (mulberry32, Box and Muller). */
-  function normalNumbers(seed) {
-    let state = seed;
-    const uniform = () => {
-      state = (state + 0x6d2b79f5) | 0;
-      let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-      mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-    };
-    return () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  function durationOf(segments) {
+    return segments.reduce((sum, { start_s, end_s, selected }) => sum + (selected ? end_s - start_s : 0), 0);
+  }
+
+  /** The last whole number in first … last for which `fits` holds, which it does for the first, and then no more. */
+  function lastWhere(first, last, fits) {
+    let [low, high] = [first, last + 1];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (fits(middle)) low = middle;
+      else high = middle;
+    }
+    return low;
   }
 })((globalThis.vastsum ??= {}));

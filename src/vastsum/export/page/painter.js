@@ -19,6 +19,7 @@
   ];
   const THINNEST_PX = 0.35; // to be seen, and yet not to make twelve per cent look like fifty
   const SHADES = 21;
+  const OF_MEAN = 0.5; // the mean of people is that much surer than one person, as in chance.py
 
   vastsum.View = class View {
     from_s = 0;
@@ -245,15 +246,16 @@
       const points = this.#pointsOnScreen(from_s, to_s);
       const [band, line] = [new Path2D(), new Path2D()];
       const y = (value) => this.#y(value, area);
-      for (const { x, mean, std } of points) band.lineTo(x, y(mean + std));
-      for (const { x, mean, std } of points.toReversed()) band.lineTo(x, y(mean - std));
+      for (const { x, mean, std } of points) band.lineTo(x, y(mean + OF_MEAN * std));
+      for (const { x, mean, std } of points.toReversed()) band.lineTo(x, y(mean - OF_MEAN * std));
       for (const { x, mean } of points) line.lineTo(x, y(mean));
       return { band, line };
     }
 
     #y(value, { top, bottom }) {
       const [low, high] = this.#extent;
-      return bottom - ((value - low) / (high - low)) * (bottom - top);
+      const share = Math.min(Math.max((value - low) / (high - low), 0), 1);
+      return bottom - share * (bottom - top);
     }
 
     /** Two to four round values of importance. */
@@ -323,13 +325,41 @@
           if (this.#draft.heldAt(k) !== undefined) this.#drawHeld(pen, left, right, wanted);
         }
       }
+      this.#drawMarks(pen);
       this.#drawCurrent(pen, shown);
     }
 
-    #blockColour({ selected, stability }) {
+    /** Below the curve a line where somebody speaks; above the segments a tick at each hard cut. */
+    #drawMarks(pen) {
+      const { curve, lane } = this.#view.layout;
+      const { cuts, speech, empty } = this.#draft.marks;
+      const shown = ({ first_frame, last_frame }) => [
+        this.#view.x(this.#draft.timeOf(first_frame)),
+        this.#view.x(this.#draft.timeOf(last_frame + 1)),
+      ];
+      const fill = (stretches, colour, top, height) => {
+        pen.fillStyle = colour;
+        for (const stretch of stretches) {
+          const [left, right] = shown(stretch);
+          if (right >= 0 && left <= this.#view.layout.width) pen.fillRect(left, top, Math.max(right - left, 1), height);
+        }
+      };
+      fill(speech, this.#colours.quiet, curve.bottom + 1, 3);
+      fill(empty, this.#colours.ink, lane.bottom - 4, 4);
+      pen.fillStyle = this.#colours.ink;
+      let drawn = -Infinity;
+      for (const cut of cuts) {
+        const x = this.#view.x(this.#draft.timeOf(cut));
+        if (x < 0 || x > this.#view.layout.width || x - drawn < 3) continue;
+        pen.fillRect(x - 0.5, curve.bottom + 4, 1, 4);
+        drawn = x;
+      }
+    }
+
+    #blockColour({ selected, chance }) {
       const { chosen, leftOut } = this.#colours;
-      const shade = selected ? stability : Math.max(2 * stability - 1, 0); // few left-out segments are below one half
-      return (selected ? chosen : leftOut)[Math.round(shade * (SHADES - 1))];
+      const shade = selected ? chance / vastsum.CLEAR : 1 - chance / vastsum.CLEAR;
+      return (selected ? chosen : leftOut)[Math.round(Math.min(Math.max(shade, 0), 1) * (SHADES - 1))];
     }
 
     /** A dot: a person decided. */
@@ -427,7 +457,7 @@
     const colours = {
       ...Object.fromEntries(named.map((name) => [name, colour(name)])),
       chosenBand: colour("chosen-band"),
-      chosen: shades(colour("unstable"), colour("stable")),
+      chosen: shades(colour("unlikely"), colour("clear")),
       leftOut: shades(colour("unsure"), colour("left-out")),
       font: getComputedStyle(host).fontFamily,
     };
@@ -447,14 +477,11 @@
     return Array.from({ length: SHADES }, (_, n) => `rgb(${between(n / (SHADES - 1)).join(" ")})`);
   }
 
-  function importanceExtent({ importance, uncertainty }) {
-    let low = Infinity,
-      high = -Infinity;
-    for (let t = 0; t < importance.length; t++) {
-      low = Math.min(low, importance[t] - uncertainty[t]);
-      high = Math.max(high, importance[t] + uncertainty[t]);
-    }
-    const margin = 0.06 * (high - low) || Math.max(Math.abs(high), 1) * 0.1;
+  /** The curve is to be read: it fills most of its area, whatever of the band is cut off. */
+  function importanceExtent({ importance }) {
+    const low = importance.reduce((a, b) => Math.min(a, b));
+    const high = importance.reduce((a, b) => Math.max(a, b));
+    const margin = 0.25 * (high - low) || Math.max(Math.abs(high), 1) * 0.1;
     return [low - margin, high + margin];
   }
 

@@ -2,7 +2,6 @@
 "use strict";
 (function (vastsum) {
   const { element, timecode, length, percent } = vastsum;
-  const CLOSE = 0.8; // below this stability a choice is a close call
   const MAX_CALLS = 12,
     MAX_SCENES = 200,
     MAX_CHIPS = 12;
@@ -23,7 +22,7 @@
     );
     video.addEventListener("error", missVideo);
     video.src = data.video;
-    timeline.load({ summary, starts: data.starts, thumbnails: data.thumbnails, video });
+    timeline.load({ summary, thumbnails: data.thumbnails, video });
     setUpBudget(summary.budget.fraction);
     timeline.addEventListener("change", show);
     timeline.addEventListener("select", () => markAtHand());
@@ -76,31 +75,35 @@
   /** Figures at once; pictures and what takes further knapsacks once the hand rests. */
   function show() {
     const { summary, draft } = timeline;
-    const chosen = indexed(summary).filter(({ segment }) => segment.selected);
+    const pieces = vastsum.pieces(summary);
     part("facts").textContent =
       `${length(summary.summary.duration_s)} of ${length(summary.video.duration_s)}, ` +
-      `${chosen.length} of ${summary.segments.length} segments${draft.isEdited ? ", edited here" : ""}`;
+      `${pieces.length} ${pieces.length === 1 ? "piece" : "pieces"}${draft.isEdited ? ", edited here" : ""}` +
+      (summary.nothing_stands_out ? ". Nothing stands out in this video; this is an even sample." : "");
     part("reset").disabled = !draft.isEdited;
     showBudget(summary);
-    showResult(summary, chosen);
+    showResult(summary, pieces);
     clearTimeout(resting);
     resting = setTimeout(() => {
-      showScenes(chosen);
+      showScenes(pieces);
       showChanges("shorter", 0.1);
       showChanges("longer", 0.2);
       showCalls(summary);
     }, REST_MS);
   }
 
+  /** Chosen although few would, or left out although many would. */
+  const isClose = ({ selected, chance }) => (selected ? chance < vastsum.LIKELY : chance >= vastsum.LIKELY);
+  const surprise = ({ selected, chance }) => (selected ? vastsum.LIKELY - chance : chance - vastsum.LIKELY);
+
   const indexed = (summary) => summary.segments.map((segment, k) => ({ segment, k }));
 
-  function showResult(summary, chosen) {
-    const firm = chosen.filter(({ segment }) => segment.stability >= CLOSE).length;
+  function showResult(summary, pieces) {
     const rows = [
       ["Summary", length(summary.summary.duration_s)],
       ["Share of the video", percent(summary.summary.fraction, 1)],
-      ["Segments", `${chosen.length} of ${summary.segments.length}`],
-      ["Firm choices", `${firm} of ${chosen.length}`],
+      ["Pieces", String(pieces.length)],
+      ["How sure", vastsum.howSure(summary)],
     ];
     part("result").replaceChildren(
       ...rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]),
@@ -119,29 +122,29 @@
     timeline.play();
   }
 
-  function showScenes(chosen) {
-    const strongest = Math.max(...chosen.map(({ segment }) => segment.importance), 1e-9);
-    const shown = [...chosen]
-      .sort((a, b) => b.segment.importance - a.segment.importance)
+  function showScenes(pieces) {
+    const strongest = Math.max(...pieces.map(({ importance }) => importance), 1e-9);
+    const shown = [...pieces]
+      .sort((a, b) => b.importance - a.importance)
       .slice(0, MAX_SCENES)
-      .sort((a, b) => a.k - b.k);
+      .sort((a, b) => a.start_frame - b.start_frame);
     part("storyboard-note").textContent =
-      shown.length < chosen.length
-        ? `the ${shown.length} most important of ${chosen.length}`
+      shown.length < pieces.length
+        ? `the ${shown.length} most important of ${pieces.length}`
         : "what the summary shows, in order";
     part("storyboard").replaceChildren(
-      ...shown.map(({ segment, k }) => {
+      ...shown.map((piece) => {
         const bar = element("i");
-        bar.style.transform = `scaleX(${Math.max(segment.importance / strongest, 0)})`;
-        const time = `${timecode(segment.start_s, 1)}`;
-        const held = timeline.draft.heldAt(k) !== undefined;
+        bar.style.transform = `scaleX(${Math.max(piece.importance / strongest, 0)})`;
+        const time = `${timecode(piece.start_s, 1)}`;
+        const held = piece.ks.some((k) => timeline.draft.heldAt(k) !== undefined);
         return element(
           "li",
-          { className: "scene", "data-k": k },
+          { className: "scene", "data-ks": piece.ks.join(" ") },
           element(
             "button",
-            { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(k) },
-            picture(segment),
+            { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(piece.ks[0]) },
+            picture(piece),
             element("span", {}, time),
           ),
           element(
@@ -150,8 +153,8 @@
             element(
               "div",
               { className: "row" },
-              element("b", {}, length(segment.end_s - segment.start_s)),
-              element("span", { className: "quiet" }, held ? "by hand" : `${percent(segment.stability)} stable`),
+              element("b", {}, length(piece.end_s - piece.start_s)),
+              element("span", { className: "quiet" }, held ? "by hand" : vastsum.inWords(piece.chance)),
             ),
             element("div", { className: "bar", title: "importance" }, bar),
             element(
@@ -160,15 +163,15 @@
               element(
                 "span",
                 { className: "quiet" },
-                `${segment.importance.toFixed(2)} ± ${segment.uncertainty.toFixed(2)}`,
+                vastsum.sureness(piece.chance),
               ),
               element(
                 "button",
                 {
                   type: "button",
                   className: "small",
-                  ariaLabel: `Take out the segment at ${time}`,
-                  onclick: () => timeline.toggle(k),
+                  ariaLabel: `Take out the piece at ${time}`,
+                  onclick: () => timeline.toggle(...piece.ks),
                 },
                 "Take out",
               ),
@@ -182,7 +185,7 @@
 
   function markAtHand() {
     for (const scene of part("storyboard").children)
-      scene.classList.toggle("at-hand", Number(scene.dataset.k) === timeline.current);
+      scene.classList.toggle("at-hand", scene.dataset.ks.split(" ").includes(String(timeline.current)));
   }
 
   function showChanges(id, fraction) {
@@ -224,11 +227,11 @@
 
   function showCalls(summary) {
     const unsure = indexed(summary)
-      .filter(({ segment, k }) => segment.stability < CLOSE && timeline.draft.heldAt(k) === undefined)
-      .sort((a, b) => a.segment.stability - b.segment.stability);
+      .filter(({ segment, k }) => isClose(segment) && timeline.draft.heldAt(k) === undefined)
+      .sort((a, b) => surprise(b.segment) - surprise(a.segment));
     part("calls-note").textContent = unsure.length
-      ? "Viewers who differ as much as the model expects would not agree on these. Yours to decide."
-      : `None: every choice holds in at least ${percent(CLOSE)} of the summaries chosen for viewers who differ.`;
+      ? "People would as soon decide otherwise about these. Yours to decide."
+      : "None: what is chosen is what people would likely choose.";
     part("calls").replaceChildren(
       ...unsure.slice(0, MAX_CALLS).map(({ segment, k }) => {
         const time = timecode(segment.start_s, 1);
@@ -247,7 +250,7 @@
             element(
               "div",
               { className: "quiet" },
-              `${segment.selected ? "chosen" : "left out"}, agreed on by ${percent(segment.stability)}`,
+              `${segment.selected ? "chosen" : "left out"}, ${vastsum.sureness(segment.chance)}`,
             ),
           ),
           element(

@@ -6,10 +6,9 @@
 
      const timeline = document.querySelector("vastsum-timeline");
      timeline.load({
-       summary,      content of a summary.json, version 1
+       summary,      content of a summary.json, version 2
        thumbnails,   [{ time_s, src }, …] pictures of the video, sorted by time; src is any URL. May be empty
        video,        the <video> that shows the original, or null. The playhead follows it and moves it
-       starts,       optional, see draft.js
        edits,        optional: what `timeline.edits` gave earlier
      });
 
@@ -17,7 +16,7 @@
                   timeline.edits      what was changed by hand and the budget, as a small JSON value
                   timeline.draft      the vastsum.Draft behind it (changesAt(budget), isEdited, canUndo, …)
                   timeline.time_s, timeline.current (index of the segment at hand), timeline.isPlayingSummary
-   To do          timeline.budget = 0.1, timeline.toggle(k), timeline.moveBoundary(k, frame), timeline.undo(),
+   To do          timeline.budget = 0.1, timeline.toggle(k, …), timeline.moveBoundary(k, frame), timeline.undo(),
                   timeline.reset(), timeline.edits = edits, timeline.seek(time_s), timeline.select(k),
                   timeline.play(), timeline.playSummary() (skips what is not chosen), timeline.pause(),
                   timeline.zoom(factor), timeline.showAll(), timeline.thumbnailAt(time_s) -> src or null
@@ -28,17 +27,17 @@
      toggle    { k, selected }                   segment k was put in or taken out by hand
      boundary  { k, frame, time_s }              segment k now starts here
      budget    { fraction }                      another budget was set
-     change    { summary, edits, reason }        after each of the last three, after undo, reset and restored edits, and
-                                                 once more (reason "stability") when stability was estimated anew
+     change    { summary, edits, reason }        after each of the last three, after undo, reset and restored edits
      mode      { playing, summary }              playing began or ended; `summary`: only the chosen segments
 
-   Pointer: click seeks, double click puts a segment in or out, dragging an edge in the lane of segments moves it;
+   Pointer: click seeks, double click puts a segment in or out, dragging an edge in the lane of segments moves it (to a hard cut
+   or a pause in speech nearby, unless Alt is held);
    dragging the ruler or the pictures scrubs, dragging below them pans; Ctrl + wheel or two fingers zoom, the strip at
    the bottom pans. Keys: see KEYS. A video of ten hours (72 000 picks, thousands of segments) is no trouble: painter.js
    draws only what falls on a pixel. */
 "use strict";
 (function (vastsum) {
-  const { element, timecode, length, percent } = vastsum;
+  const { element, timecode, length } = vastsum;
 
   const KEYS = [
     ["Space", "play or pause"],
@@ -58,8 +57,7 @@
   const CLICK_REACH_PX = 4,
     EDGE_REACH_PX = 6,
     TOUCH_REACH_PX = 16;
-  const ESTIMATE_AFTER_MS = 120,
-    SLICE_MS = 8;
+  const SNAP_S = 0.3; // an edge that is dragged this near to a hard cut or a pause moves there; with Alt it does not
 
   const ICONS = {
     play: "M8 5v14l11-7z",
@@ -98,7 +96,6 @@
     #drag = null;
     #hovered = null;
     #counted = null; // how many segments there were, and where the one at hand began
-    #estimate = 0; // which turn of estimating stability is under way
 
     connectedCallback() {
       if (!this.#parts) this.#build();
@@ -125,8 +122,8 @@
       this.#letGo();
     }
 
-    load({ summary, thumbnails = [], video = null, starts, edits }) {
-      this.draft = new vastsum.Draft(summary, starts);
+    load({ summary, thumbnails = [], video = null, edits }) {
+      this.draft = new vastsum.Draft(summary);
       if (edits) this.draft.edits = edits;
       this.#painter.load(this.draft, thumbnails);
       [this.#view.from_s, this.#view.span_s] = [0, summary.video.duration_s];
@@ -166,9 +163,9 @@
       this.#changed("budget", { fraction });
     }
 
-    toggle(k) {
+    toggle(k, ...others) {
       const { start_frame, selected } = this.summary.segments[k];
-      if (!this.draft.toggle(k)) return this.#say("A summary is never empty: put another segment in first.");
+      if (!this.draft.toggle(k, ...others)) return this.#say("A summary is never empty: put another segment in first.");
       this.#changed("toggle", { k, selected: !selected });
       this.#say(`Segment at ${timecode(this.draft.timeOf(start_frame))} ${selected ? "taken out" : "put in"}.`);
     }
@@ -298,8 +295,8 @@
         { className: "legend" },
         mark("of-curve", "importance"),
         mark("of-band", "± uncertainty"),
-        mark("of-chosen", "chosen: unsure to firm"),
-        mark("of-left-out", "left out: unsure to firm"),
+        mark("of-chosen", "chosen: people might to would"),
+        mark("of-left-out", "left out: people might to would not"),
       );
       this.replaceChildren(
         stage,
@@ -453,7 +450,8 @@
       this.#pointers.set(event.pointerId, event.clientX);
       if (drag.kind === "edge") {
         const { segments } = this.summary;
-        const frame = Math.round(this.draft.frameAt(this.#timeAt(event)));
+        const pointed = Math.round(this.draft.frameAt(this.#timeAt(event)));
+        const frame = event.altKey ? pointed : this.draft.nearestGoodPlace(pointed, SNAP_S);
         drag.frame = Math.min(Math.max(frame, segments[drag.k - 1].start_frame + 1), segments[drag.k].end_frame);
         drag.moved ||= Math.abs(event.clientX - drag.x) > CLICK_REACH_PX;
         this.#hover(event);
@@ -611,34 +609,14 @@
       if (detail && !quietly) this.#tell(reason, detail);
       if (!quietly) this.#tell("change", { summary: this.summary, edits: this.edits, reason });
       this.#draw();
-      if (reason !== "stability") this.#estimateSoon();
-    }
-
-    /** Hundreds of knapsacks, a few milliseconds at a time, once the hand rests. */
-    #estimateSoon() {
-      const turn = ++this.#estimate;
-      if (!this.draft.isEdited) return;
-      setTimeout(() => {
-        if (turn !== this.#estimate) return;
-        const work = this.draft.estimateStability();
-        const go = () => {
-          const until = performance.now() + SLICE_MS;
-          while (turn === this.#estimate) {
-            if (work.next().done) return this.#changed("stability");
-            if (performance.now() > until) return setTimeout(go);
-          }
-        };
-        go();
-      }, ESTIMATE_AFTER_MS);
     }
 
     #described(k) {
-      const { start_s, end_s, importance, uncertainty, stability, selected } = this.summary.segments[k];
-      const held = this.draft.heldAt(k);
-      const how = held === undefined ? `${percent(stability)} stable` : "by hand";
+      const { start_s, end_s, importance, chance, selected } = this.summary.segments[k];
+      const how = this.draft.heldAt(k) === undefined ? vastsum.sureness(chance) : "by hand";
       return (
         `Segment ${k + 1} of ${this.summary.segments.length}, ${timecode(start_s, 1)} to ${timecode(end_s, 1)}, ` +
-        `${selected ? "chosen" : "left out"}, ${how}, importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`
+        `${selected ? "chosen" : "left out"}, ${how}, importance ${importance.toFixed(2)}`
       );
     }
 
@@ -668,15 +646,15 @@
       stage.classList.toggle("on-edge", edge > 0);
       stage.style.cursor = edge > 0 ? "ew-resize" : "pointer";
       const time_s = this.#drag?.kind === "edge" ? this.draft.timeOf(this.#drag.frame) : this.#timeAt(event);
-      const { importance, uncertainty, stability, selected, start_s, end_s } = this.summary.segments[this.#hovered];
+      const { importance, uncertainty, chance, selected, start_s, end_s } = this.summary.segments[this.#hovered];
       const src = this.thumbnailAt(time_s);
-      const sure = this.draft.heldAt(this.#hovered) === undefined ? `${percent(stability)} stable` : "by hand";
+      const sure = this.draft.heldAt(this.#hovered) === undefined ? vastsum.sureness(chance) : "by hand";
       tip.replaceChildren(
         ...[
           src && element("img", { src, alt: "" }),
           element("b", {}, timecode(time_s, 2)),
           element("div", {}, `${selected ? "chosen" : "left out"}, ${sure}`),
-          element("div", { className: "quiet" }, `importance ${importance.toFixed(2)} ± ${uncertainty.toFixed(2)}`),
+          element("div", { className: "quiet" }, `importance ${importance.toFixed(2)}, to one person ± ${uncertainty.toFixed(2)}`),
           element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
         ].filter(Boolean),
       );

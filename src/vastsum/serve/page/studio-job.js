@@ -165,9 +165,9 @@ function makeEditor(body, about, job) {
     );
     timeline.load({ ...loaded, video });
     keeper.start();
-    timeline.addEventListener("change", ({ detail }) => {
+    timeline.addEventListener("change", () => {
       show();
-      if (detail.reason !== "stability") keeper.changed();
+      keeper.changed();
     });
     const first = timeline.summary.segments.find((segment) => segment.selected);
     timeline.seek(timeline.draft.timeOf(timeline.draft.highlight(first))); // a picture worth opening with

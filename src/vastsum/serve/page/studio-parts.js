@@ -208,17 +208,15 @@ export async function loadJob(job) {
   ]);
   const { edits } = selection;
   const isEdited = edits.budget !== summary.budget.fraction || edits.starts !== null || edits.held.length > 0;
-  return { summary, starts: selection.found, edits: isEdited ? edits : undefined, thumbnails: thumbnails(job) };
+  return { summary, edits: isEdited ? edits : undefined, thumbnails: thumbnails(job) };
 }
 
 export function resultFacts(summary) {
-  const chosen = summary.segments.filter((segment) => segment.selected);
-  const firm = chosen.filter((segment) => segment.stability >= 0.8).length;
   const rows = [
     ["Summary", length(summary.summary.duration_s)],
     ["Share of the video", percent(summary.summary.fraction, 1)],
-    ["Segments", `${chosen.length} of ${summary.segments.length}`],
-    ["Firm choices", `${firm} of ${chosen.length}`],
+    ["Pieces", String(vastsum.pieces(summary).length)],
+    ["How sure", vastsum.howSure(summary)],
   ];
   return rows.flatMap(([what, value]) => [element("dt", {}, what), element("dd", {}, value)]);
 }

@@ -1,0 +1,85 @@
+"""What whole segments leave over of a budget: the beginning of one more fills it, and ends where it is good to cut.
+
+export/page/draft.js does the same, step by step.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from vastsum.types import BoolArray, FloatArray, IntArray, Marks
+
+ENOUGH = 0.98  # of the budget; fuller summaries are left as they are
+LEAST = 0.95  # of the budget, which a pause in speech may not cost
+MIN_PIECE_S = 1.0
+FLASH_S = 0.5  # a shot that is seen for less is a flash
+PAUSE_REACH_S = 0.8
+
+
+class Part(NamedTuple):
+    """Frames start … stop − 1 of segment k."""
+
+    k: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    edges: IntArray  # (M + 1,) where segments start, and the end of the video
+    times_s: FloatArray  # (N + 1,) when each frame appears, and the end of the video
+    worth: FloatArray  # (N + 1,) what all frames before this one are worth
+    marks: Marks
+    budget_s: float
+
+    def best_part(self, chosen: BoolArray, allowed: BoolArray) -> Part | None:
+        """The most valuable beginning of a segment that fits beside the chosen ones; None where none is needed or does.
+
+        It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. Beginnings
+        alone: they are good places to start at, and key frames where all segments start at those.
+        """
+        lengths_s = np.diff(self.times_s[self.edges])
+        left_s = self.budget_s - float(lengths_s[chosen].sum())
+        if left_s < (1 - ENOUGH) * self.budget_s:
+            return None
+        best, most = None, 0.0
+        for k in np.flatnonzero(allowed & ~chosen):
+            start, after = int(self.edges[k]), int(self.edges[k + 1])
+            stop = bisect_right(self.times_s, self.times_s[start] + left_s + 1e-9, lo=start, hi=after + 1) - 1
+            stop = self._good_stop(start, stop, left_s)
+            continues = k > 0 and chosen[k - 1] and not self._is_cut(start)
+            worth = float(np.float32(self.worth[stop] - self.worth[start]))
+            if worth > most and (continues or self._seconds(start, stop) >= MIN_PIECE_S):
+                best, most = Part(int(k), start, stop), worth
+        return best
+
+    def _good_stop(self, start: int, stop: int, left_s: float) -> int:
+        """Before the flash of another shot, or where speech pauses."""
+        cuts = self.marks.cuts
+        for cut in cuts[bisect_right(cuts, start) : bisect_left(cuts, stop)]:
+            if self._seconds(cut, stop) < FLASH_S:
+                return cut
+        pauses = self.marks.pauses
+        n = bisect_right(pauses, stop) - 1
+        if n >= 0 and pauses[n] > start and self._is_spoken(stop):
+            to_spare_s = (1 - LEAST) * self.budget_s - left_s + self._seconds(start, stop)
+            if self._seconds(pauses[n], stop) <= min(PAUSE_REACH_S, to_spare_s):
+                return pauses[n]
+        return stop
+
+    def _is_spoken(self, frame: int) -> bool:
+        speech = self.marks.speech
+        n = bisect_right(speech, frame, key=lambda one: one.first_frame) - 1
+        return n >= 0 and frame <= speech[n].last_frame
+
+    def _seconds(self, start: int, stop: int) -> float:
+        return float(self.times_s[stop] - self.times_s[start])
+
+    def _is_cut(self, frame: int) -> bool:
+        cuts = self.marks.cuts
+        n = bisect_left(cuts, frame)
+        return n < len(cuts) and cuts[n] == frame

@@ -1,0 +1,314 @@
+"""Where shots begin, and where nothing is to be seen: found from glimpses of the frames that pass by while watching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from av.video.reformatter import VideoReformatter
+from numpy.typing import NDArray
+
+from vastsum.types import FloatArray, IntArray
+from vastsum.video.glimpse import CELLS, CHROMA_ROWS, COLOUR, COLUMNS, PIXELS, ROWS, glimpse
+from vastsum.video.reader import FrameRange, FrameReader
+from vastsum.video.source import Source, UInt8Array
+from vastsum.video.timeline import Timeline
+
+BoolArray = NDArray[np.bool_]
+
+_CHUNK = 192  # frames judged at once
+_CONTEXT = 16  # frames before and after them that are looked at, too
+
+# Cuts. Changes are in levels of 8 bits.
+_LEAST_CHANGE = 12.0
+_FLAT, _USUAL_SPREAD, _GREATEST_GAIN = 2.0, 30.0, 3.0
+_TIMES_THE_MOTION = 2.5  # how far a cut stands out of the changes around it
+_NEIGHBOURS = 3  # of these, on either side
+_PLAIN_CHANGE = 30.0  # across skipped frames, worth a closer look, whatever the motion
+_LEAST_SHARE, _SOFT_FRAMES = 0.33, 3  # of what changes from so many frames before to so many after
+_FLASH_S = 0.3
+_UNDONE = 0.4, 15.0  # a change is undone where less than this part of it is left, and no more than this
+_JERK = (4, 6)  # cells a camera may move from frame to frame
+
+# Dead stretches.
+_BLACK, _WHITE_SPECK = 32, 40  # luma of nearly all pixels, and of the brightest cell
+_BLANK_RANGE = 8
+_STILL_PIXELS, _STILL_CELL = 2.0, 10  # mean and greatest change; a key frame is coded a little differently
+_QUIET_PIXELS, _QUIET_PART = 0.05, 0.5  # most frames of a frozen stretch repeat the one before exactly
+_LEAST_EMPTY_S, _LEAST_STILL_S = 0.2, 2.0
+_KINDS = ("", "black", "blank", "test card")
+_BAR_RANGE, _BARS_PART, _SATURATED, _BAR_HUES = 8, 0.8, 25, 4
+
+# Fades.
+_FADED_IN = 8.0  # the least spread of luma, in levels
+_LONGEST_FADE_S, _LEAST_FADE_FRAMES = 3.0, 4
+
+_SERIES = np.dtype([("index", "i8"), ("spread", "f4"), ("kind", "u1"), ("still", "u1")])  # of each frame seen
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Frames from `first` to `last`, both included."""
+
+    first: int
+    last: int
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Shots:
+    """All in frames of the timeline."""
+
+    cuts: IntArray  # increasing; the first frame of each new shot
+    dead: tuple[Stretch, ...]  # "black", "blank", "frozen" or "test card"; in order, apart from one another
+    fades: tuple[Stretch, ...]  # "fade in" or "fade out"
+    exact: bool = True  # False where only key frames were looked at
+
+
+class ShotFinder:
+    """Takes the glimpses of decoded frames in order of presentation, keeps a few numbers of each, and lets them go."""
+
+    def __init__(self) -> None:
+        self._indices: list[int] = []
+        self._times: list[float] = []
+        self._glimpses: list[UInt8Array] = []
+        self._n_judged = 0  # of these
+        self._cuts: list[FrameRange] = []  # the frames seen last before and first after one
+        self._still_since: UInt8Array | None = None  # the first frame of what stands still
+        self._series: list[NDArray[np.void]] = []
+
+    def add(self, index: int, time_s: float, values: UInt8Array) -> None:
+        if self._indices and index <= self._indices[-1]:
+            return
+        self._indices.append(index)
+        self._times.append(time_s)
+        self._glimpses.append(values)
+        if len(self._indices) >= self._n_judged + _CHUNK + _CONTEXT:
+            self._judge(len(self._indices) - _CONTEXT)
+
+    def finish(self, timeline: Timeline, reopened: Callable[[], Source]) -> Shots:
+        self._judge(len(self._indices))
+        found = [after for before, after in self._cuts if after == before + 1]
+        gaps = [cut for cut in self._cuts if cut[1] > cut[0] + 1]
+        if gaps:
+            with reopened() as source:
+                found += _looked_closer(source, timeline, gaps)
+        cuts = np.unique(np.array(found, np.int64))
+        series = np.concatenate([np.empty(0, _SERIES), *self._series])
+        return Shots(cuts, tuple(_dead(series, cuts, timeline)), tuple(_fades(series, cuts, timeline)))
+
+    def _judge(self, until: int) -> None:
+        begin = self._n_judged
+        if until <= begin:
+            return
+        indices, times, seen = np.array(self._indices), np.array(self._times), np.array(self._glimpses)
+        for at in _hard_cuts(seen, indices, times, begin, until):
+            self._cuts.append((int(indices[at - 1]), int(indices[at])))
+        series = np.empty(until - begin, _SERIES)
+        series["index"] = indices[begin:until]
+        series["spread"] = _spread(_centred(seen[begin:until, CELLS]))
+        series["kind"] = _kinds(seen[begin:until])
+        series["still"] = self._stillness(seen[max(begin - 1, 0)], seen[begin:until])
+        self._series.append(series)
+        forget = max(0, until - _CONTEXT)
+        del self._indices[:forget], self._times[:forget], self._glimpses[:forget]
+        self._n_judged = until - forget
+
+    def _stillness(self, before: UInt8Array, seen: UInt8Array) -> UInt8Array:
+        """Of each frame: 1 if it looks like the one before and like the first of those that do, 2 if it repeats it."""
+        pixels = np.concatenate([before[None, PIXELS], seen[:, PIXELS]]).astype(np.int16)
+        change = np.abs(np.diff(pixels, axis=0)).mean(axis=1)
+        still = np.where(change <= _QUIET_PIXELS, 2, change <= _STILL_PIXELS).astype(np.uint8)
+        for at, values in enumerate(seen):
+            first = self._still_since
+            if still[at] == 0 or first is None or _greatest_change(first, values) > _STILL_CELL:
+                still[at], self._still_since = 0, values
+        return still
+
+
+def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: int, end: int) -> Iterator[int]:
+    """Which frames from `begin` until `end` begin a new shot, judged by those around them."""
+    changes = np.zeros(len(seen), np.float32)  # of each frame to the one before it
+    changes[1:] = _changes(seen[:-1], seen[1:])
+    gaps = np.diff(indices, prepend=indices[0] - 1)
+    for at in begin + np.flatnonzero(changes[begin:end] >= _LEAST_CHANGE):
+        if (
+            _stands_out(changes, gaps, int(at))
+            and _is_sudden(seen, indices, float(changes[at]), int(at))
+            and not _is_undone(seen, times_s, float(changes[at]), int(at))
+            and not _is_motion(seen[at - 1], seen[at])
+        ):
+            yield int(at)
+
+
+def _changes(before: UInt8Array, after: UInt8Array) -> FloatArray:
+    """How much differs, in levels, the less so the better the two correlate: light changes within a shot, too.
+
+    What has little contrast counts for more.
+    """
+    differences = np.maximum(before, after) - np.minimum(before, after)
+    levels = sum(differences[..., part].mean(axis=-1, dtype=np.float32) for part in (CELLS, COLOUR))
+    one, other = (_centred(values[..., CELLS]) for values in np.broadcast_arrays(before, after))
+    spreads = _spread(one), _spread(other)
+    likeness = (one * other).mean(axis=-1) / np.maximum(spreads[0] * spreads[1], 1)
+    spread = np.maximum(*spreads)
+    gain = np.where(spread < _FLAT, 1, np.clip(_USUAL_SPREAD / np.maximum(spread, 1), 1, _GREATEST_GAIN))
+    return np.asarray(levels * gain * np.sqrt(np.clip(1 - likeness, 0, 1)))
+
+
+def _centred(cells: UInt8Array) -> FloatArray:
+    return np.asarray(cells - cells.mean(axis=-1, dtype=np.float32, keepdims=True))
+
+
+def _spread(centred: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt((centred * centred).mean(axis=-1)))
+
+
+def _stands_out(changes: FloatArray, gaps: IntArray, at: int) -> bool:
+    """Against the motion around, of which one may be another cut. Motion over skipped frames adds up, in part."""
+    around = [n for n in range(max(1, at - _NEIGHBOURS), min(len(changes), at + _NEIGHBOURS + 1)) if n != at]
+    motion = sorted(float(changes[n]) * (gaps[at] / gaps[n]) ** 0.5 for n in around)[:-1]
+    if not motion or (gaps[at] > 1 and changes[at] >= _PLAIN_CHANGE):
+        return True
+    return float(changes[at]) >= _TIMES_THE_MOTION * sum(motion) / len(motion)
+
+
+def _is_sudden(seen: UInt8Array, indices: IntArray, change: float, at: int) -> bool:
+    """And no step of a dissolve, which goes on before and after."""
+    before = int(np.searchsorted(indices, indices[at - 1] - _SOFT_FRAMES))
+    after = int(np.searchsorted(indices, indices[at] + _SOFT_FRAMES, side="right")) - 1
+    return bool(change >= _LEAST_SHARE * _changes(seen[before], seen[after]))
+
+
+def _is_undone(seen: UInt8Array, times_s: FloatArray, change: float, at: int) -> bool:
+    """A flash: what was there before comes back, or has just come back."""
+    later = slice(at + 1, int(np.searchsorted(times_s, times_s[at] + _FLASH_S, side="right")))
+    earlier = slice(int(np.searchsorted(times_s, times_s[at - 1] - _FLASH_S)), at - 1)
+    returns = np.concatenate([_changes(seen[at - 1], seen[later]), _changes(seen[earlier], seen[at])])
+    return bool(np.any(returns < min(_UNDONE[0] * change, _UNDONE[1])))
+
+
+def _is_motion(before: UInt8Array, after: UInt8Array) -> bool:
+    """Whether a shift of the whole picture explains most of the change."""
+    one, other = (values[CELLS].reshape(ROWS, COLUMNS).astype(np.float32) for values in (before, after))
+    least = total = float(np.abs(one - other).mean())
+    for down in range(-_JERK[0], _JERK[0] + 1):
+        for right in range(-_JERK[1], _JERK[1] + 1):
+            moved = other[max(0, down) : ROWS + min(0, down), max(0, right) : COLUMNS + min(0, right)]
+            stayed = one[max(0, -down) : ROWS - max(0, down), max(0, -right) : COLUMNS - max(0, right)]
+            least = min(least, float(np.abs(moved - stayed).mean()))
+    return least < 0.5 * total
+
+
+def _greatest_change(before: UInt8Array, after: UInt8Array) -> int:
+    return int((np.maximum(before[CELLS], after[CELLS]) - np.minimum(before[CELLS], after[CELLS])).max())
+
+
+def _kinds(seen: UInt8Array) -> UInt8Array:
+    """Of each frame, which of _KINDS it is."""
+    cells, pixels, colour = seen[:, CELLS], seen[:, PIXELS], seen[:, COLOUR].reshape(len(seen), 2, -1)
+    black = ((pixels <= _BLACK).mean(axis=1) >= 0.99) & (cells.max(axis=1) <= _WHITE_SPECK)
+    blank = (np.ptp(cells, axis=1) <= _BLANK_RANGE) & (np.ptp(colour, axis=2) <= _BLANK_RANGE).all(axis=1)
+    return np.select([black, blank, _bars(seen)], [1, 2, 3], 0).astype(np.uint8)
+
+
+def _bars(seen: UInt8Array) -> BoolArray:
+    """Whether most of the height, or of the width, is bars of one colour each, saturated and of several hues."""
+    luma = seen[:, CELLS].reshape(len(seen), ROWS, COLUMNS)
+    colour = seen[:, COLOUR].reshape(len(seen), 2, CHROMA_ROWS, COLUMNS).astype(np.float32) - 128
+    upright = _are_bars(luma[:, : ROWS * 3 // 5], colour[:, :, : CHROMA_ROWS * 3 // 5])
+    lying = _are_bars(luma.swapaxes(1, 2)[:, : COLUMNS * 3 // 5], colour.swapaxes(2, 3)[:, :, : COLUMNS * 3 // 5])
+    return upright | lying
+
+
+def _are_bars(luma: UInt8Array, colour: FloatArray) -> BoolArray:
+    constant = (np.ptp(luma, axis=1) <= _BAR_RANGE).mean(axis=1) >= _BARS_PART
+    u, v = np.median(colour, axis=2).swapaxes(0, 1)  # (n, bars)
+    saturated = np.hypot(u, v) >= _SATURATED
+    sector = np.floor(np.arctan2(v, u) / (np.pi / 3)).astype(np.int8)
+    n_hues = sum((saturated & (sector == s)).any(axis=1).astype(np.int8) for s in range(-3, 3))
+    return np.asarray(constant & (n_hues >= _BAR_HUES))
+
+
+def _dead(series: NDArray[np.void], cuts: IntArray, timeline: Timeline) -> Iterator[Stretch]:
+    if not len(series):
+        return
+    bounds = np.concatenate([[0], cuts, [timeline.n_frames]])
+    times_s = np.append(timeline.times_s, timeline.duration_s)
+    frozen = len(_KINDS)
+    state = np.where((series["kind"] == 0) & (series["still"] > 0), frozen, series["kind"])
+    after = -1
+    for begin, end in _runs(state):
+        kind = int(state[begin])
+        if kind == 0:
+            continue
+        start = max(begin - 1, 0) if kind == frozen else begin  # what the first still frame looks like
+        first, last = _up_to_cuts(series["index"], start, end, bounds)
+        first = max(first, after + 1)
+        length_s = times_s[last + 1] - times_s[first]
+        if kind < 3:
+            whole_shot = first in bounds and last + 1 in bounds
+            long_enough = whole_shot or length_s >= _LEAST_EMPTY_S
+        else:
+            quiet = kind != frozen or (series["still"][begin:end] == 2).mean() >= _QUIET_PART
+            long_enough = quiet and length_s >= _LEAST_STILL_S
+        if long_enough:
+            after = last
+            yield Stretch(first, last, _KINDS[kind] if kind < frozen else "frozen")
+
+
+def _runs(state: IntArray) -> Iterator[tuple[int, int]]:
+    changes = np.flatnonzero(np.diff(state)) + 1
+    yield from zip([0, *changes.tolist()], [*changes.tolist(), len(state)], strict=True)
+
+
+def _up_to_cuts(indices: IntArray, begin: int, end: int, bounds: IntArray) -> FrameRange:
+    """The first and last frame of what was seen from `begin` until `end`; skipped frames belong to it up to a cut."""
+    first, last = int(indices[begin]), int(indices[end - 1])
+    shot = int(np.searchsorted(bounds, first, side="right")) - 1
+    if begin == 0 or bounds[shot] > indices[begin - 1]:
+        first = int(bounds[shot])
+    next_cut = int(bounds[np.searchsorted(bounds, last, side="right")])
+    if end == len(indices) or next_cut <= indices[end]:
+        last = next_cut - 1
+    return first, last
+
+
+def _fades(series: NDArray[np.void], cuts: IntArray, timeline: Timeline) -> Iterator[Stretch]:
+    """Where a picture grows steadily out of an empty one, or into it."""
+    empty = (series["kind"] == 1) | (series["kind"] == 2)
+    for begin, end in _runs(empty):
+        if not empty[begin]:
+            continue
+        n_out = _fade_length(series[:begin][::-1], timeline)
+        n_in = _fade_length(series[end:], timeline)
+        if n_out:
+            yield Stretch(int(series["index"][begin - n_out]), int(series["index"][begin]) - 1, "fade out")
+        if n_in:
+            yield Stretch(int(series["index"][end - 1]) + 1, int(series["index"][end + n_in - 1]), "fade in")
+
+
+def _fade_length(away: NDArray[np.void], timeline: Timeline) -> int:
+    """How many of these frames, in order away from an empty one, belong to a fade."""
+    if not len(away):
+        return 0
+    times_s = timeline.times_s[away["index"]]
+    spread = away["spread"][np.abs(times_s - times_s[0]) <= _LONGEST_FADE_S]
+    steps = np.diff(spread, prepend=0)
+    n = int(np.argmax(np.append(steps < 0.01 * spread.max(), True)))
+    full = float(spread[n - 1]) if n else 0.0
+    gradual = n >= _LEAST_FADE_FRAMES and steps[:n].max() <= 0.5 * full
+    return n if gradual and full >= _FADED_IN else 0
+
+
+def _looked_closer(source: Source, timeline: Timeline, gaps: list[FrameRange]) -> Iterator[int]:
+    """The exact frames of the cuts that lie between frames of which those between were not decoded."""
+    scaler = VideoReformatter()
+    reader = FrameReader(source, timeline, gaps)
+    for first, last in gaps:
+        looked = [(timeline.index_of(frame.pts or 0), glimpse(frame, scaler)) for frame in reader.frames(first, last)]
+        indices = np.array([index for index, values in looked if values is not None])
+        seen = np.array([values for _, values in looked if values is not None])
+        if len(seen) > 1:
+            yield from (int(indices[at]) for at in _hard_cuts(seen, indices, timeline.times_s[indices], 1, len(seen)))
