@@ -61,7 +61,7 @@ def train_all(
     """One scorer for each list of videos and its seed: stacks of trainings, on CPU two stacks at a time."""
     members = [Member(tuple(videos), seed) for videos, seed in zip(trainings, seeds, strict=True)]
     method = VastsumMethod(config)
-    at_once = method.gpu_stack if device != "cpu" else method.cpu_stack
+    at_once = method.cpu_stack if device == "cpu" else len(members)
     stacks = list(groups(method, [Assignment(member, ()) for member in members], at_once))
     with ProcessPoolExecutor(2 if device == "cpu" else 1, mp_context=multiprocessing.get_context("spawn")) as pool:
         waiting = [(stack, pool.submit(train, config, [members[n] for n in stack], device)) for stack in stacks]

@@ -38,11 +38,17 @@ def watch(dataset: Dataset, split: int, name: str, seed: int, n_epochs: int | No
     method.recipe = replace(method.recipe, epochs=n_epochs or method.recipe.epochs)
     parts = load_splits(dataset).splits[split]
     training, test = (tuple(dataset.videos[video] for video in names) for names in (parts.train, parts.test))
-    trainer = Trainer(method, [Member(training, seed)])
     after: list[list[float]] = []
+
+    class Watched(Trainer):
+        def _step(self, *given: Any) -> None:
+            super()._step(*given)
+            after[-1].append(mean_tau(self.importance([test])[0], test))
+
+    trainer = Watched(method, [Member(training, seed)])
     for epoch in range(method.recipe.epochs):
         after.append([])
-        trainer.train_epoch(epoch, lambda: after[-1].append(mean_tau(trainer.importance([test])[0], test)))
+        trainer.train_epoch(epoch)
     return after
 
 

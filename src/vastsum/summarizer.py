@@ -43,9 +43,9 @@ class Summarizer:
     weights where they are not embedded. `fast` looks at key frames only. `keyframe_cuts` lets segments start at key
     frames alone, so that a summary can be copied out of the video without encoding; `fast` implies it. `threads` is how
     many cores watching may use; 0 means all. `decoder` says how segments are valued: 'default', or 'paper' by their
-    mean importance. With `speech`, cuts move to where nobody is in the middle of a word. `device` is cpu, cuda, or
-    auto: the GPU where there is one. `runtime` is the library to compute with, 'onnxruntime' or 'torch'; by default the
-    first that has the device.
+    mean importance. With `speech`, cuts move to where nobody is in the middle of a word. `device` is cpu, auto
+    (CUDA where it is available), or another execution provider of ONNX Runtime by name; one that cannot be used here is
+    replaced by the CPU, with a warning in the log.
     """
 
     def __init__(
@@ -62,17 +62,16 @@ class Summarizer:
         keyframe_cuts: bool = False,
         device: str = "cpu",
         threads: int = 0,
-        runtime: str | None = None,
     ) -> None:
         if not 0 < fps < float("inf"):
             raise ConfigError("fps", f"{fps} is not a sampling rate", "give a number above 0, such as 2")
         if decoder not in DECODERS:
             raise ConfigError("decoder", f"'{decoder}' is not known", f"choose from {', '.join(DECODERS)}")
         self.backbone = load_backbone(
-            backbone, Path(weights) if weights else None, device=device, threads=threads or None, runtime=runtime
+            backbone, Path(weights) if weights else None, device=device, threads=threads or None
         )
         scorer = model if isinstance(model, str) else Path(model)
-        self.scorer = load_scorer(scorer, device=device, threads=threads, runtime=runtime)
+        self.scorer = load_scorer(scorer, device=device, threads=threads)
         if self.scorer.feature_width != self.backbone.width:
             raise ConfigError(
                 f"model {model}",

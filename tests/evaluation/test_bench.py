@@ -34,7 +34,7 @@ from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
 from vastsum.evaluation.bench.records import add, packed, read, unpacked
 from vastsum.evaluation.bench.rows import Interval, by_video, difference, interval, method_rows
 from vastsum.evaluation.bench.tables import write_tables
-from vastsum.evaluation.bench.work import side_by_side, waiting_groups, work
+from vastsum.evaluation.bench.work import waiting_groups, work
 from vastsum.evaluation.report import Row, VideoResult
 from vastsum.scorers.batch import Batch
 from vastsum.scorers.clip_it import ClipIt
@@ -275,7 +275,7 @@ def test_what_is_done_is_never_done_again(tmp_path: Path, tvsum: Dataset) -> Non
 
 @pytest.mark.parametrize(("device", "together", "sizes"), [
     ("cpu", None, {"mean": 1, "vastsum": 4}), ("cuda", None, {"mean": 15, "vastsum": 15}), ("cpu", 3, {"mean": 3}),
-    ("cuda", None, {"csta": 1, "sum-gan": 13}),
+    ("cuda", None, {"csta": 1}),
 ])  # fmt: skip
 @pytest.mark.usefixtures("methods")
 def test_as_many_train_together_as_suit_the_device(
@@ -286,19 +286,6 @@ def test_as_many_train_together_as_suit_the_device(
     for method, size in sizes.items():
         assert max(len(group.tasks) for group in groups if group.tasks[0].method == method) == size
     assert sum(len(group.tasks) for group in groups) == 15 * len(sizes)
-
-
-@pytest.mark.parametrize(("device", "workers", "method", "n_programs"), [
-    ("cpu", 2, "csta", 2), ("cuda", 16, "csta", 12), ("cuda", 4, "csta", 4), ("cuda", 16, "mean", 1),
-    ("cuda", 16, "sum-gan", 2), ("cuda", 16, "ridge", 1),
-])  # fmt: skip
-@pytest.mark.usefixtures("methods")
-def test_as_many_programs_run_side_by_side_as_suit_the_device(
-    tmp_path: Path, tvsum: Dataset, device: str, workers: int, method: str, n_programs: int
-) -> None:
-    plan = plan_of(tmp_path, tvsum, methods=(method,), n_seeds=1)
-    groups = list(waiting_groups(plan, device, None))
-    assert {side_by_side(plan, group, device, workers) for group in groups} == {n_programs}
 
 
 @pytest.mark.usefixtures("methods")

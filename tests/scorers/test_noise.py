@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.func import functional_call, vmap
 
-from vastsum.scorers.noise import Dropout, Normal, Uniform, dropped
+from vastsum.scorers.noise import Dropout, Normal, Uniform
 
 KEYS = torch.arange(6, dtype=torch.int32) * 77_777
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -31,25 +31,6 @@ def test_a_video_meets_the_same_noise_alone_padded_and_in_a_population(shape: tu
     stacked = vmap(lambda keys, x: functional_call(layer, {"keys": keys}, (x,)))(KEYS.view(3, 2), x)
     layer.keys = KEYS
     assert torch.equal(stacked.flatten(0, 1), layer(x.flatten(0, 1)))
-
-
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=needs_gpu)])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_dropout_that_draws_anew_for_its_gradient_is_dropout(shape: tuple[int, ...], device: str) -> None:
-    x = torch.randn(3, 2, *shape[1:], requires_grad=True)
-    layer = Dropout(0.3)
-    layer.keys = KEYS
-    wanted = layer(x.flatten(0, 1)).view_as(x)
-    (gradient,) = torch.autograd.grad((wanted**2).sum(), x)
-
-    there, keys = x.detach().to(device).requires_grad_(), KEYS.view(3, 2).to(device)
-    stacked = vmap(lambda x, keys: dropped(x, keys, 0.3))(there, keys)
-    assert torch.equal(stacked.cpu(), wanted)
-    (found,) = torch.autograd.grad((stacked**2).sum(), there)
-    torch.testing.assert_close(found.cpu(), gradient)
-    same = vmap(lambda x: dropped(x, keys[0], 0.3))(there)  # one set of keys for all members
-    assert torch.equal(same[0].cpu(), wanted[0])
-    assert not torch.equal(same[1].cpu(), wanted[1])
 
 
 def test_noise_has_the_distribution_it_should() -> None:

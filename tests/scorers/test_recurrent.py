@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any
-
 import pytest
 import torch
 from torch import nn
@@ -69,49 +66,6 @@ def test_many_at_once_are_each_alone() -> None:
         torch.testing.assert_close(together[n][mask[n]], alone[mask[n]])
         for name, weight in member.named_parameters():
             torch.testing.assert_close(weights[name].grad[n], weight.grad)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_a_gpu_finds_the_same() -> None:
-    mask = torch.arange(75)[None] < torch.tensor([[60], [75], [1]])
-    torch.manual_seed(0)
-    ours = Lstm(5, 7, 2, both_ways=True).double()
-    x = torch.randn(3, 75, 5, dtype=torch.float64)
-    expected = ours(x, mask)[0][mask]
-    expected.square().sum().backward()
-    there = deepcopy(ours).cuda()
-    there.zero_grad()
-    found = there(x.cuda(), mask.cuda())[0][mask]
-    found.square().sum().backward()
-    torch.testing.assert_close(found.cpu(), expected)
-    for own, other in zip(there.parameters(), ours.parameters(), strict=True):
-        torch.testing.assert_close(own.grad.cpu(), other.grad)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_a_gpu_that_may_round_as_tf32_does_rounds_no_more() -> None:
-    mask = torch.arange(300)[None] < torch.tensor([[300], [211], [1]])
-    torch.manual_seed(0)
-    ours = Lstm(64, 512, 2, both_ways=True)
-    x = torch.randn(3, 300, 64)
-    exact = deepcopy(ours).double()
-    expected = exact(x.double(), mask)[0][mask]
-    expected.square().sum().backward()
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high")
-    try:
-        there = deepcopy(ours).cuda()
-        found = there(x.cuda(), mask.cuda())[0][mask]
-        found.square().sum().backward()
-    finally:
-        torch.set_float32_matmul_precision(before)
-    assert _off(found.detach(), expected.detach()) < 2e-3
-    for own, other in zip(there.parameters(), exact.parameters(), strict=True):
-        assert _off(own.grad, other.grad) < 2e-3
-
-
-def _off(found: Any, expected: Any) -> float:
-    return float((found.cpu().double() - expected).norm() / expected.norm())
 
 
 def test_a_video_is_reversed_within_its_length() -> None:

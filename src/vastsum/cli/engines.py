@@ -48,6 +48,6 @@ def local_crew(device: str, workers: int | None, n_tasks: int) -> tuple[CrewOf, 
     from vastsum.scale.local import LocalCrew
 
     cores = available_cores()
-    n_workers = workers or max(1, min(n_tasks, _MAX_ON_A_GPU if device.startswith("cuda") else cores))
+    n_workers = workers or max(1, min(n_tasks, cores if device in ("cpu", "auto") else _MAX_ON_A_GPU))
     threads = max(1, cores // n_workers)
     return partial(LocalCrew, n_workers=n_workers, threads=threads), threads

@@ -63,7 +63,9 @@ def summarize(
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
     ] = False,
-    device: Annotated[str, typer.Option(help="cpu, cuda, or auto: the GPU where there is one.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
+    ] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
     engine: Annotated[
         Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")

@@ -1,4 +1,4 @@
-"""Frames in, one vector a frame out: backbones on ONNX Runtime, or on torch where that alone has the GPU."""
+"""Frames in, one vector a frame out: backbones on ONNX Runtime."""
 
 from vastsum.features.backbone import Backbone
 from vastsum.features.registry import BACKBONES, DEFAULT_BACKBONE, BackboneSpec, load_backbone

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vastsum.errors import CheckpointError, DataError
-from vastsum.features.session import Port, Session
+from vastsum.features.ort_session import OrtSession, Port
 
 Frames = NDArray[np.uint8]  # (B, 224, 224, 3), RGB
 Features = NDArray[np.float32]  # (B, D), each row of length one
@@ -28,7 +28,7 @@ class Backbone:
     def __init__(
         self,
         name: str,
-        session: Session,
+        session: OrtSession,
         *,
         input_name: str,
         output_name: str,

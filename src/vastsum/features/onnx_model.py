@@ -1,4 +1,4 @@
-"""Opening an ONNX file, the user's or ours, with errors a person can act on."""
+"""Reading an ONNX file, the user's or ours, with errors a person can act on."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import os
 import re
 from pathlib import Path
 
-from vastsum.errors import CheckpointError, ConfigError
-from vastsum.features.ort_session import OrtSession
-from vastsum.features.session import NotHereError, Session
+from vastsum.errors import CheckpointError
 
 MAX_MODEL_BYTES = 1 << 30
 # A tensor kept in another file says so by a protobuf string of eight bytes, "location". The tag before its length is
 # not looked at: there are many ways to write one, and a forger would find the one that was left out.
 EXTERNAL_DATA = re.compile(rb"(?:\x08|\x88\x80*\x00)location")
-
-DEVICES = {"cpu": ["cpu"], "cuda": ["cuda"], "auto": ["cuda", "cpu"]}
-RUNTIMES = {"cpu": ["onnxruntime"], "cuda": ["onnxruntime", "torch"]}
 
 
 def read_model(path: Path) -> bytes:
@@ -43,42 +38,3 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def open_session(
-    data: bytes,
-    where: object,
-    device: str = "cpu",
-    *,
-    threads: int = 0,
-    frugal: bool = False,
-    runtime: str | None = None,
-) -> Session:
-    """The network on `device`, by the first library that can run it there; 'auto' is the GPU if there is one.
-
-    `where` names the model in errors. `runtime` asks for one library. OrtSession says what `threads` and `frugal` are.
-    """
-    if device not in DEVICES:
-        raise ConfigError(f"device {device!r}", "unknown device", f"choose one of {', '.join(DEVICES)}")
-    reasons = []
-    for place in DEVICES[device]:
-        for library in [runtime] if runtime else RUNTIMES[place]:
-            try:
-                if library == "torch":
-                    return _torch_session(data, where, place)
-                return OrtSession(data, where, place, threads=threads, frugal=frugal)
-            except NotHereError as reason:
-                reasons.append(str(reason))
-    raise ConfigError(
-        f"device {device!r}",
-        ", and ".join(reasons),
-        "check the NVIDIA driver, install onnxruntime-gpu, or torch with CUDA and onnx, or use the device 'cpu'",
-    )
-
-
-def _torch_session(data: bytes, where: object, device: str) -> Session:
-    try:
-        from vastsum.features.torch_session import TorchSession
-    except ImportError as error:
-        raise NotHereError(f"the Python package {error.name or 'torch'} is not installed") from error
-    return TorchSession(data, where, device)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError, ConfigError
 from vastsum.features.backbone import Backbone, Frames
-from vastsum.features.onnx_model import available_cores, open_session, read_model
+from vastsum.features.onnx_model import available_cores, read_model
+from vastsum.features.ort_session import OrtSession
 
 CPU_CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
 GPU_CHUNK = 64
@@ -74,19 +75,18 @@ def load_backbone(
     weights: str | Path | None = None,
     device: str = "cpu",
     threads: int | None = None,
-    runtime: str | None = None,
 ) -> Backbone:
     """A backbone ready to `extract`. `weights` replaces the embedded file, and is needed where there is none.
 
     On a CPU each of `threads` cores (default: all that this process may use) works on frames of its own: that is
     faster than sharing every layer among them, and does not collapse when other work wants the cores too.
-    `runtime` is the library to use, 'onnxruntime' or 'torch'; by default the first that has the device.
+    OrtSession says what a `device` is.
     """
     spec = _find(name)
     if threads is not None and threads < 1:
         raise ConfigError(f"threads = {threads}", "at least one is needed")
     where: object = weights if weights is not None else f"backbone {name!r}"
-    session = open_session(_read(spec, weights), where, device, threads=1, runtime=runtime)
+    session = OrtSession(_read(spec, weights), where, device, threads=1)
     on_gpu = session.device != "cpu"
     workers = GPU_WORKERS if on_gpu else threads or available_cores()
     chunk = GPU_CHUNK if on_gpu else CPU_CHUNK if workers > 1 else None

@@ -86,7 +86,6 @@ class AcSumGan(LearnedMethod):
         "critic": ("critic.",),
     }
     slowed = {"discriminator": 0.1}  # noqa: RUF012
-    gpu_stack, gpu_programs = 13, 2  # five splits and five seeds, half of them in each
     LENGTH = 0.5  # the mean score to aim for
     DISCOUNT = 0.99
     CURIOSITY = 0.1  # the weight of the actor's mean entropy

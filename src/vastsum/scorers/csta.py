@@ -48,8 +48,6 @@ class Csta(LearnedMethod):
         schedule="constant",
     )
     stackable = False
-    replayable = True
-    gpu_programs = 12
 
     def __init__(self, weights: Weights | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner

@@ -42,10 +42,7 @@ class LearnedMethod(ABC):
 
     recipe: Recipe
     stackable: bool = True
-    replayable: bool = False  # a pass over a video is always the same kernels: on a GPU it is recorded, then replayed
     cpu_stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
-    gpu_stack: int = 50  # the same on a GPU
-    gpu_programs: int = 1  # that many side by side on a GPU: where kernels are too small to fill it
     like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
     phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
     slowed: Mapping[str, float] = {}

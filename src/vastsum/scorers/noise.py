@@ -8,14 +8,10 @@ noise whether it is trained alone, padded in a batch, or as one of many members 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
-
-from vastsum.scorers.stacking import members_first
 
 # Odd constants with well-spread bits: they turn coordinates and layer numbers into integers far apart.
 _STRIDES = (0x3C6EF372, 0x1B873593, 0x2C1B3C6D, 0x27D4EB2F)
@@ -42,9 +38,8 @@ class Dropout(Noise):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.probability == 0.0:
             return x
-        thin = dropped if x.is_cuda else _thinned
-        thinned: Tensor = thin(x, self.keys, self.probability)
-        return thinned
+        least = int(self.probability * 2**31)
+        return torch.where(_bits(self.keys, x.shape) >= least, x * (1.0 / (1.0 - self.probability)), 0.0)
 
 
 class Normal(Noise):
@@ -78,109 +73,12 @@ def layer_keys(layers: list[str], keys: Tensor) -> Mapping[str, Tensor]:
 def _bits(keys: Tensor, shape: torch.Size) -> Tensor:
     """Uniform integers in [0, 2³¹) of `shape` (B, …): a hash of the key and of each coordinate, so that the size of
     the tensor, and with it padding, plays no part."""
-    bits: Tensor = _hashes(keys, list(shape[1:]))
-    return bits
-
-
-@torch.library.custom_op("vastsum::hashes", mutates_args=())
-def _hashes(keys: Tensor, sizes: list[int]) -> Tensor:
-    """(B, *sizes). An operator of our own, so that under `vmap` it still sees whole tensors and a GPU can hash them in
-    one kernel: written out, a hash is some fifteen passes over memory, and attention draws for every pair of picks."""
-    places = _places(keys, sizes)
-    if keys.is_cuda:
-        return _gpu_hashes(len(places))(*places)
-    return _mixed(sum(places[1:], places[0])).bitwise_and_(0x7FFFFFFF)
-
-
-@_hashes.register_vmap
-def _(_: Any, in_dims: tuple[int, None], keys: Tensor, sizes: list[int]) -> tuple[Tensor, int]:
-    members = keys.movedim(in_dims[0], 0)  # (K, B)
-    return _hashes(members.flatten(), sizes).unflatten(0, members.shape), 0
-
-
-@torch.library.custom_op("vastsum::dropped", mutates_args=())
-def dropped(x: Tensor, keys: Tensor, probability: float) -> Tensor:
-    """Dropout of x (B, …) float32 that remembers nothing but its keys (B,): its gradient draws anew. On a GPU that is
-    one pass over memory, and drawing costs nothing beside it; elsewhere it would be drawing twice."""
-    if not x.is_cuda:
-        return _thinned(x, keys, probability)
-    bits = [place.view(torch.float32) for place in _places(keys, list(x.shape[1:]))]  # all of one type
-    return _gpu_dropout(len(bits), *_least_and_scale(probability))(x, *bits)
-
-
-def _thinned(x: Tensor, keys: Tensor, probability: float) -> Tensor:
-    least, scale = _least_and_scale(probability)
-    return torch.where(_bits(keys, x.shape) >= least, x * scale, 0.0)
-
-
-def _least_and_scale(probability: float) -> tuple[int, float]:
-    """From which draw on a value is kept, and what it is multiplied with then."""
-    return int(probability * 2**31), 1.0 / (1.0 - probability)
-
-
-def _remember(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: Tensor) -> None:  # noqa: ARG001
-    _, keys, ctx.probability = inputs
-    ctx.save_for_backward(keys)
-
-
-def _dropped_gradient(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-    return dropped(gradient, *ctx.saved_tensors, ctx.probability), None, None
-
-
-dropped.register_autograd(_dropped_gradient, setup_context=_remember)
-
-
-@dropped.register_vmap
-def _(
-    info: Any, in_dims: tuple[int | None, int | None, None], x: Tensor, keys: Tensor, probability: float
-) -> tuple[Tensor, int]:
-    x, keys = members_first((x, keys), in_dims[:2], info.batch_size)
-    rows = x.shape[:2]  # (K, B)
-    return dropped(x.flatten(0, 1), keys.expand(rows).flatten(), probability).unflatten(0, rows), 0
-
-
-def _places(keys: Tensor, sizes: list[int]) -> list[Tensor]:
-    """Integers that broadcast to (B, *sizes), and whose sum is hashed."""
-    n_dims = len(sizes)
-    places = [keys.view(-1, *[1] * n_dims)]
+    sizes = shape[1:]
+    place = keys.view(-1, *[1] * len(sizes))
     for dim, size in enumerate(sizes):
         coordinate = torch.arange(size, dtype=torch.int32, device=keys.device) * _STRIDES[dim]
-        places.append(coordinate.view(-1, *[1] * (n_dims - 1 - dim)))
-    return places
-
-
-_GPU_MIXED = """
-    x ^= x >> 16; x *= 0x7FEB352Du;
-    x ^= x >> 15; x *= 0x846CA68Bu;
-    x ^= x >> 16; x &= 0x7FFFFFFFu;
-"""  # what `_mixed` does, and no sign
-
-
-@cache
-def _gpu_hashes(n_places: int) -> Callable[..., Tensor]:
-    """The hash of the sum of that many tensors, which broadcast, as one kernel."""
-    given = [f"p{n}" for n in range(n_places)]
-    return _gpu_kernel(f"""template <typename T> T hashed({", ".join(f"T {name}" for name in given)}) {{
-        unsigned x = {" + ".join(f"(unsigned){name}" for name in given)};
-        {_GPU_MIXED}
-        return (T)x;
-    }}""")
-
-
-@cache
-def _gpu_dropout(n_places: int, least: int, scale: float) -> Callable[..., Tensor]:
-    """Dropout by the same hash, as one kernel. Its places are integers in the bits of floats."""
-    given = [f"p{n}" for n in range(n_places)]
-    return _gpu_kernel(f"""template <typename T> T dropped(T value, {", ".join(f"T {name}" for name in given)}) {{
-        unsigned x = {" + ".join(f"__float_as_uint({name})" for name in given)};
-        {_GPU_MIXED}
-        return x >= {least}u ? value * (T){scale!r} : (T)0;
-    }}""")
-
-
-def _gpu_kernel(code: str) -> Callable[..., Tensor]:
-    kernel: Callable[..., Tensor] = torch.cuda.jiterator._create_jit_fn(code)
-    return kernel
+        place = place + coordinate.view(-1, *[1] * (len(sizes) - 1 - dim))
+    return _mixed(place).bitwise_and_(0x7FFFFFFF)
 
 
 def _unit(bits: Tensor) -> Tensor:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError
-from vastsum.features.onnx_model import open_session, read_model
+from vastsum.features.onnx_model import read_model
+from vastsum.features.ort_session import OrtSession
 from vastsum.features.relative import NAMES, with_channels
 from vastsum.scorers.windows import predict_in_windows
 from vastsum.types import FloatArray, IntArray, Prediction, Segments
@@ -26,10 +27,8 @@ class OnnxScorer:
     Where its card names relative channels, they are computed here from a backbone's features and put beside them.
     """
 
-    def __init__(
-        self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
-    ) -> None:
-        self._session = open_session(data, where, device, threads=threads, frugal=True, runtime=runtime)
+    def __init__(self, data: bytes, where: object, *, device: str = "cpu", threads: int = 0) -> None:
+        self._session = OrtSession(data, where, device, threads=threads, frugal=True)
         self.where = where
         inputs, outputs = self._session.inputs, self._session.outputs
         if set(inputs) != {"features", "segment_ids", "segments"} or not {"mean", "std"} <= set(outputs):
@@ -80,9 +79,7 @@ class OnnxScorer:
         return mean[0], std[0]
 
 
-def load_scorer(
-    model: str | Path = DEFAULT_SCORER, *, device: str = "cpu", threads: int = 0, runtime: str | None = None
-) -> OnnxScorer:
+def load_scorer(model: str | Path = DEFAULT_SCORER, *, device: str = "cpu", threads: int = 0) -> OnnxScorer:
     """An embedded scorer by name, or one's own by the path of its .onnx file. 0 threads are as many as cores."""
     if str(model) in EMBEDDED:
         data, where = read_asset(EMBEDDED[str(model)]), f"model {model}"
@@ -92,4 +89,4 @@ def load_scorer(
         raise CheckpointError(
             model, "is not a model", f"give the path of an .onnx file, or one of: {', '.join(EMBEDDED)}"
         )
-    return OnnxScorer(data, where, device=device, threads=threads, runtime=runtime)
+    return OnnxScorer(data, where, device=device, threads=threads)

@@ -66,7 +66,6 @@ class SumGan(LearnedMethod):
         "discriminator": ("discriminator.",),
     }
     slowed = {"discriminator": 0.1}  # noqa: RUF012
-    gpu_stack, gpu_programs = 13, 2  # five splits and five seeds, half of them in each
     like_lengths = True
     LENGTH = 0.3  # the share of the video to select
 

@@ -7,10 +7,10 @@ member knows of the others: all randomness is drawn from its own seed, the epoch
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,8 +24,6 @@ from vastsum.scorers.batch import Batch
 from vastsum.scorers.learned import LearnedMethod, Moment
 from vastsum.scorers.noise import layer_keys, noise_layers
 from vastsum.training.batches import Shelf, VideoTensors, sent
-from vastsum.training.memory import free_memory, is_want_of_memory
-from vastsum.training.replaying import Program, Replays
 from vastsum.types import FloatArray, IntArray
 
 GPU_ALIGNED = 8  # picks: for matrices whose rows begin anywhere, a GPU has slower products only
@@ -39,7 +37,7 @@ Log = dict[str, float]
 Sums = dict[str, Tensor]
 """Of what is logged, (K,) each. They stay on the device while an epoch lasts: to read one would wait for the GPU."""
 
-Gradients = tuple[Tensor | None, ...]
+Gradients = Sequence[Tensor | None]
 """Of each weight, in their order; none where a weight does not count."""
 
 
@@ -80,13 +78,9 @@ class Trainer:
         self.skeleton = networks[0]  # the program; its own weights are never read
         self._noise = noise_layers(self.skeleton)
         self.weights, self.buffers = stack_module_state(networks)  # (K, …) each
-        if device != "cpu":
-            self.weights = {name: _laid_out(weight) for name, weight in self.weights.items()}
         averaged = self.weights if self.recipe.weight_average else {}
         self.average = {name: weight.detach().clone() for name, weight in averaged.items()}
         self._n_averaged = 0
-        one_at_a_time = len(members) == self.recipe.batch_size == 1
-        self._replays = Replays() if method.replayable and one_at_a_time and device != "cpu" else None
         self.optimizers = {phase: self._optimizer(prefixes) for phase, prefixes in method.phases.items()}
 
     @staticmethod
@@ -112,16 +106,15 @@ class Trainer:
                 own.copy_(tensors[name][member])
         return network.eval()
 
-    def train_epoch(self, epoch: int, after_step: Callable[[], object] = lambda: None) -> list[Log]:
-        """One pass over every member's videos; the mean of every loss term for each member's log. What is called after
-        each step may score videos."""
+    def train_epoch(self, epoch: int) -> list[Log]:
+        """One pass over every member's videos; the mean of every loss term for each member's log."""
         learning_rate = self._learning_rate(epoch)
         for phase, optimizer in self.optimizers.items():
-            _set_rate(optimizer, learning_rate * self.method.slowed.get(phase, 1.0))
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate * self.method.slowed.get(phase, 1.0)
         sums: Sums = {}
         for rows in self._steps(epoch):
-            self._optimise(rows, epoch, sums)
-            after_step()
+            self._step(rows, epoch, sums)
         n_videos = np.array([len(member.videos) for member in self.members])
         means = {name: (values.cpu().numpy() / n_videos).tolist() for name, values in sums.items()}
         return [
@@ -133,116 +126,58 @@ class Trainer:
         """The videos of each member, scored by that member's evaluated weights."""
         rows = [[_Row(member, *given, 0.0) for given in enumerate(own)] for member, own in enumerate(videos)]
         scores: list[list[FloatArray]] = [[np.zeros(0)] * len(own) for own in videos]
-        for row, score in self._fitting(lambda: list(self._scored(rows))):
+        for row, score in self._fitting(lambda: self._scored(rows)):
             scores[row.member][row.number] = score
         return scores
 
-    def _scored(self, rows: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, FloatArray]]:
+    @torch.no_grad()
+    def _scored(self, rows: Sequence[Sequence[_Row]]) -> list[tuple[_Row, FloatArray]]:
+        self.skeleton.eval()
+        scored: list[tuple[_Row, FloatArray]] = []
         for together in self._passes(rows):
-            keys = self._keys([0] * len(together))
-            scored = self._run("score", together, partial(self._to_score, together), keys).double().cpu().numpy()
-            for row, score in zip(together, scored, strict=True):
-                yield row, score[: row.n_picks]
-
-    def _to_score(self, rows: Sequence[_Row]) -> Program:
-        batch = self._batch(rows)
-
-        @torch.no_grad()
-        def scored(keys: Tensor) -> Tensor:
-            self.skeleton.eval()
-            return self.method.importance(self._forward(self.evaluated, batch, keys), batch)
-
+            batch = self._batch(together)
+            output = self._forward(self.evaluated, batch, self._keys([0] * len(together)))
+            scores = self.method.importance(output, batch).double().cpu().numpy()
+            scored += [(row, score[: row.n_picks]) for row, score in zip(together, scores, strict=True)]
         return scored
 
-    def _optimise(self, rows: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
-        """One optimiser step of every phase; what each of the members' videos gave is added to the sums."""
-        gradients, found = self._fitting(lambda: self._learned(rows, epoch))
-        if gradients is not None:
-            found |= self._step(gradients, sent(torch.tensor([len(own) for own in rows]), self.device))
+    def _step(self, rows: Sequence[Sequence[_Row]], epoch: int, sums: Sums) -> None:
+        """One optimiser step of every phase; loss terms and gradient norms are added to the sums."""
+        gradients, found = self._fitting(lambda: self._gradients(rows, epoch))
+        n_videos = sent(torch.tensor([len(own) for own in rows]), self.device)
+        for phase, optimizer in self.optimizers.items():
+            weights = _weights_of(optimizer)
+            for weight, gradient in zip(weights, gradients[phase], strict=True):
+                weight.grad = None if gradient is None else gradient.contiguous()  # as weights are: Adam goes by that
+            norms = _clip_each(weights, self.recipe.gradient_clip)
+            found[f"gradient_norm {phase}".rstrip()] = norms.double() * n_videos
+            optimizer.step()
         for name, values in found.items():
             _add(sums, name, values)
         self._update_average()
 
-    def _learned(self, rows: Sequence[Sequence[_Row]], epoch: int) -> tuple[dict[str, Gradients] | None, Sums]:
-        """What a step has to go by, and the sums of every loss term. No gradients are left where a recording steps by
-        itself."""
-        if self._replays is None:
-            return self._gradients(rows, epoch)
-        (only,) = self._passes(rows)
-        moment, keys = self._drawn(only, epoch)
-        return None, self._run("step", only, partial(self._to_step, only, moment), keys)
-
-    def _step(self, gradients: Mapping[str, Gradients], n_videos: Tensor | int) -> Sums:
-        """Along gradients that were found for so many videos of each member; the sums of their norms."""
-        sums: Sums = {}
-        for phase, optimizer in self.optimizers.items():
-            weights = optimizer.param_groups[0]["params"]
-            for weight, gradient in zip(weights, gradients[phase], strict=True):
-                weight.grad = None if gradient is None else _laid_as(weight, gradient)
-            norms = _clip_each(weights, self.recipe.gradient_clip)
-            sums[f"gradient_norm {phase}".rstrip()] = norms.double() * n_videos
-            optimizer.step()
-        return sums
-
-    def _to_step(self, rows: Sequence[_Row], moment: Moment) -> Program:
-        """What steps along the gradients of a video, and finds the sums of its loss terms."""
-        learn = self._to_learn(rows, moment)
-
-        def stepped(keys: Tensor) -> Sums:
-            sums: Sums = {}
-            return self._step(_kept_apart(learn(keys), sums), 1) | sums
-
-        return stepped
-
     def _gradients(self, rows: Sequence[Sequence[_Row]], epoch: int) -> tuple[dict[str, Gradients], Sums]:
-        """Of each phase's loss for its own weights, and the sums of every loss term."""
+        """Of each phase's loss for its own weights (phases may share some), and the sums of every loss term."""
+        self.skeleton.train()
         gradients: dict[str, Gradients] = {}
         sums: Sums = {}
         for together in self._passes(rows):
-            for phase, found in self._gradients_of_pass(together, epoch, sums).items():
-                gradients[phase] = _added(gradients[phase], found) if phase in gradients else found
-        return gradients, sums
-
-    def _gradients_of_pass(self, rows: Sequence[_Row], epoch: int, sums: Sums) -> dict[str, Gradients]:
-        """Every loss term is added to the sums."""
-        moment, keys = self._drawn(rows, epoch)
-        return _kept_apart(self._to_learn(rows, moment)(keys), sums)
-
-    def _to_learn(self, rows: Sequence[_Row], moment: Moment) -> Program:
-        """What finds, for each phase, the sums (K,) of its loss terms and the gradients of its weights."""
-        batch = self._batch(rows)
-        shares = sent(torch.tensor([row.share for row in rows]), self.device)
-        real = (shares > 0).to(torch.float64)
-
-        @torch.enable_grad()
-        def learned(keys: Tensor) -> dict[str, tuple[Sums, Gradients]]:
-            self.skeleton.train()
+            rngs = [self._rng(row, epoch) for row in together]
+            keys = self._keys([int(rng.integers(2**31)) for rng in rngs])
+            batch = self._batch(together)
+            shares = sent(torch.tensor([row.share for row in together]), self.device)
+            real = (shares > 0).to(torch.float64)
             output = self._forward(self.weights, batch, keys)
-            found: dict[str, tuple[Sums, Gradients]] = {}
-            for phase, optimizer in self.optimizers.items():
-                terms = self.method.losses(output, batch, replace(moment, phase=phase))
+            for n, (phase, optimizer) in enumerate(self.optimizers.items(), start=1):
+                terms = self.method.losses(output, batch, Moment(epoch, rngs, phase))
                 # Members share no weight: in the sum over all, each still meets the gradient of its own videos only.
-                loss, weights = (terms["total"] * shares).sum(), optimizer.param_groups[0]["params"]
-                more = len(found) + 1 < len(self.optimizers)
-                gradients = torch.autograd.grad(loss, weights, retain_graph=more, allow_unused=True)
-                each = {name: (values.detach() * real).view(len(self.members), -1) for name, values in terms.items()}
-                found[phase] = {name: values.sum(dim=1) for name, values in each.items()}, gradients
-            return found
-
-        return learned
-
-    def _run(self, what: str, rows: Sequence[_Row], prepared: Callable[[], Program], keys: Tensor) -> Any:
-        """What a program finds that is prepared for these rows; where it can be replayed, it is prepared but twice."""
-        if self._replays is None:
-            return prepared()(keys)
-        name = (what, *((id(row.video), row.share) for row in rows))
-        return self._replays.run(name, max(row.n_picks for row in rows), prepared, keys)
-
-    def _drawn(self, rows: Sequence[_Row], epoch: int) -> tuple[Moment, Tensor]:
-        """The randomness of a pass: for its losses, and for its network."""
-        rngs = [self._rng(row, epoch) for row in rows]
-        keys = self._keys([int(rng.integers(2**31)) for rng in rngs])
-        return Moment(epoch, rngs), keys
+                loss = (terms["total"] * shares).sum()
+                more = n < len(self.optimizers)
+                own = torch.autograd.grad(loss, _weights_of(optimizer), retain_graph=more, allow_unused=True)
+                gradients[phase] = _added(gradients[phase], own) if phase in gradients else own
+                for name, values in terms.items():
+                    _add(sums, name, (values.detach() * real).view(len(self.members), -1).sum(dim=1))
+        return gradients, sums
 
     def _keys(self, keys: list[int]) -> Tensor:
         """One a video, (K, B)."""
@@ -297,18 +232,14 @@ class Trainer:
         while True:
             try:
                 return program()
-            except Exception as error:
-                if not (is_want_of_memory(error) and self._ask_for_less()):
+            except torch.OutOfMemoryError:
+                if not self._ask_for_less():
                     raise
-            free_memory()
+            free_memory()  # not while the error is dealt with, which holds all that was at hand
 
     def _ask_for_less(self) -> bool:
-        """Nothing is recorded any more; then passes are halved, which changes nothing but the order in which gradients
-        are added up. False where there is nothing to halve: a pass takes one video of each member, even of the
-        shortest."""
-        if self._replays is not None:
-            self._replays = None
-            return True
+        """Passes are halved, which changes nothing but the order in which gradients are added up. False where there is
+        nothing to halve: a pass takes one video of each member, even of the shortest."""
         shortest = len(self.members) * int(self._shelf.n_picks.min())
         if self._picks_at_once is None or self._picks_at_once < 2 * shortest:
             return False
@@ -333,11 +264,7 @@ class Trainer:
         named = self.weights.items()
         weights = [weight for name, weight in named if name.startswith(prefixes) and weight.requires_grad]
         kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[self.recipe.optimizer]
-        recorded = self._replays is not None
-        rate: float | Tensor = self.recipe.learning_rate
-        if recorded:  # what is a number is recorded as it was
-            rate = torch.tensor(rate, device=self.device)
-        return kind(weights, lr=rate, weight_decay=self.recipe.weight_decay, fused=True, capturable=recorded)
+        return kind(weights, lr=self.recipe.learning_rate, weight_decay=self.recipe.weight_decay, fused=True)
 
     @torch.no_grad()
     def _update_average(self) -> None:
@@ -371,18 +298,9 @@ class Trainer:
             moments: dict[int, dict[str, Any]] = {}
             for name, tensor in _under(f"optimizer.{phase}.", tensors).items():
                 index, _, key = name.partition(".")
-                weight = optimizer.param_groups[0]["params"][int(index)]
-                moments.setdefault(int(index), {})[key] = _laid_as(weight, tensor) if tensor.dim() else tensor
+                moments.setdefault(int(index), {})[key] = tensor
             groups = optimizer.state_dict()["param_groups"]
             optimizer.load_state_dict({"state": moments, "param_groups": groups})
-
-
-def _set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    for group in optimizer.param_groups:
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
 
 
 def _order(member: Member, epoch: int, together: int = 1) -> IntArray:
@@ -409,23 +327,9 @@ def _build(method: LearnedMethod, feature_width: int, member: Member) -> nn.Modu
     return network
 
 
-def _laid_out(weight: Tensor) -> Tensor:
-    """In memory as a GPU leaves gradients of it, which is slow to step along others: stacked matrices (K, out, in)
-    column by column, and what a picture is convolved with (1, out, in, H, W) with channels last."""
-    own = weight.detach()
-    if own.dim() == 3:
-        own = own.mT.contiguous().mT
-    elif own.dim() == 5:
-        own = own.movedim(2, -1).contiguous().movedim(-1, 2)
-    return own.requires_grad_(weight.requires_grad)
-
-
-def _laid_as(weight: Tensor, other: Tensor) -> Tensor:
-    """The same values in the order in which those of a weight lie in memory."""
-    strides = zip(weight.shape, weight.stride(), other.stride(), strict=True)
-    if all(size == 1 or own == its for size, own, its in strides):
-        return other.as_strided(weight.shape, weight.stride())
-    return torch.empty_like(weight, requires_grad=False).copy_(other)
+def _weights_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    weights: list[Tensor] = optimizer.param_groups[0]["params"]
+    return weights
 
 
 @torch.no_grad()
@@ -445,17 +349,16 @@ def _add(sums: Sums, name: str, values: Tensor) -> None:
     sums[name] = sums[name] + values if name in sums else values.clone()
 
 
-def _kept_apart(found: Mapping[str, tuple[Sums, Gradients]], sums: Sums) -> dict[str, Gradients]:
-    """The gradients of each phase; what its loss terms are is added to the sums."""
-    for terms, _ in found.values():
-        for name, values in terms.items():
-            _add(sums, name, values)
-    return {phase: gradients for phase, (_, gradients) in found.items()}
-
-
 def _added(a: Gradients, b: Gradients) -> Gradients:
-    return tuple(y if x is None else x if y is None else x + y for x, y in zip(a, b, strict=True))
+    return [y if x is None else x if y is None else x + y for x, y in zip(a, b, strict=True)]
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def free_memory() -> None:
+    """Hand back what nobody needs of a GPU's memory any more."""
+    if torch.cuda.is_available():
+        gc.collect()
+        torch.cuda.empty_cache()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from vastsum.data import BenchmarkVideo, Dataset, Split, load_splits
+from vastsum.data import Split
 from vastsum.errors import DataError
 from vastsum.scorers.recipe import Recipe
 
@@ -46,28 +46,6 @@ def parts_of(splits: Sequence[Split], index: int, protocol: Protocol) -> Parts:
             "give a --splits file with 'train', 'validation' and 'test'",
         )
     return Parts(train, validation, split.test)
-
-
-@dataclass(frozen=True)
-class Fold:
-    """What a study trains on and what it judges by; test videos are in neither."""
-
-    split: int
-    seed: int
-    training: tuple[BenchmarkVideo, ...]
-    watched: tuple[BenchmarkVideo, ...]
-
-
-def validation_folds(dataset: Dataset, n_seeds: int) -> list[Fold]:
-    """Training and validation videos of every split (`tvt`), for each seed."""
-    splits = load_splits(dataset).splits
-    folds = []
-    for seed in range(n_seeds):
-        for split in range(len(splits)):
-            parts = parts_of(splits, split, "tvt")
-            training, watched = (tuple(dataset.videos[n] for n in names) for names in (parts.train, parts.watched))
-            folds.append(Fold(split, seed, training, watched))
-    return folds
 
 
 def recipe_under(protocol: Protocol, recipe: Recipe) -> Recipe:

@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from typing import Any
 
 import torch
@@ -20,14 +19,13 @@ from vastsum.evaluation.bench.records import BOOKMARKS, Record, Task, add, packe
 from vastsum.scorers.base import Scorer
 from vastsum.scorers.learned import LearnedMethod
 from vastsum.training.bookmarks import Bookmark
-from vastsum.training.loop import Member
-from vastsum.training.memory import free_memory, is_want_of_memory
+from vastsum.training.loop import Member, free_memory
 from vastsum.training.methods import Entry
 from vastsum.training.population import Assignment, Trained, groups, train_together
 from vastsum.training.protocols import Protocol, recipe_under
 from vastsum.training.workers import share_out, tell
 
-GPU_SHARE = 0.95  # of a GPU's memory that programs side by side divide among them; each has something beside its part
+GPU_STACK = 50  # trainings in one program on a GPU, or fewer where its memory is small
 
 Report = Callable[[str, float], None]
 """Told as work goes on: which method on which file, and how many trainings' worth was done since the last time."""
@@ -50,8 +48,7 @@ class Group:
 
 
 def work(plan: Plan, report: Report, *, workers: int, device: str, together: int | None = None) -> None:
-    """Do all tasks that are not done. On CPU `workers` groups train side by side; on a GPU as many as suit a method,
-    and where that is one, the workers judge."""
+    """Do all tasks that are not done. On a CPU `workers` groups train side by side; on a GPU the workers judge."""
     waiting = list(waiting_groups(plan, device, together))
 
     def heed(*told: Any) -> None:
@@ -61,27 +58,17 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
         else:
             report(*told)
 
-    for n_programs, alike in groupby(waiting, lambda group: side_by_side(plan, group, device, workers)):
-        own = list(alike)
-        n_workers = min(n_programs, len(own))
-        if n_workers > 1:
-            share_out(own, _work, heed, n_workers, _start_worker, plan, device, n_workers)
-        else:
-            _work_alone(plan, own, report, workers, device)
+    n_workers = min(workers, len(waiting)) if device == "cpu" else 1
+    if n_workers > 1:
+        share_out(waiting, _work, heed, n_workers, _start_worker, plan)
+    else:
+        _work_alone(plan, waiting, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
-
-
-def side_by_side(plan: Plan, group: Group, device: str, workers: int) -> int:
-    """How many programs train at the same time where groups like this one are waiting."""
-    if device == "cpu":
-        return workers
-    entry = plan.entry(group.tasks[0].method)
-    return 1 if entry.learn is None else min(workers, plan.learned(group.tasks[0]).gpu_programs)
 
 
 def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: int, device: str) -> None:
     if device != "cpu":
-        _use_tf32()
+        torch.set_float32_matmul_precision("high")  # TF32: large matrices in about half the time
     for benchmark in plan.benchmarks:
         own = [group for group in waiting if group.benchmark == benchmark.name]
         if own:
@@ -89,11 +76,6 @@ def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: i
                 for group in own:
                     for record in records_of(plan, group, judges, report, device, resumable=True):
                         keep(plan, record)
-                    free_memory()  # recordings hold the trainer that holds them
-
-
-def _use_tf32() -> None:
-    torch.set_float32_matmul_precision("high")  # large matrices in about half the time
 
 
 def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Group]:
@@ -115,7 +97,7 @@ def _split_up(plan: Plan, tasks: Sequence[Task], device: str, together: int | No
         return
     learned = plan.learned(tasks[0])
     assignments = [_assignment(plan, task) for task in tasks]
-    at_most = together or (learned.cpu_stack if device == "cpu" else learned.gpu_stack)
+    at_most = together or (learned.cpu_stack if device == "cpu" else GPU_STACK)
     for indices in groups(learned, assignments, at_most):
         yield Group(tasks[0].data, tuple(tasks[index] for index in indices))
 
@@ -123,20 +105,16 @@ def _split_up(plan: Plan, tasks: Sequence[Task], device: str, together: int | No
 _worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
 
 
-def _start_worker(plan: Plan, device: str, n_programs: int) -> None:
+def _start_worker(plan: Plan) -> None:
     torch.set_num_threads(1)
-    _worker.update(plan=plan, device=device)
-    if device != "cpu":
-        _use_tf32()
-        torch.cuda.set_per_process_memory_fraction(GPU_SHARE / n_programs)
+    _worker.update(plan=plan)
 
 
 def _work(group: Group) -> None:
     plan: Plan = _worker["plan"]
     with Judges(plan.benchmark(group.benchmark)) as judges:
-        for record in records_of(plan, group, judges, tell, _worker["device"], resumable=True):
+        for record in records_of(plan, group, judges, tell, "cpu", resumable=True):
             tell(record)  # only one process writes
-    free_memory()
 
 
 def keep(plan: Plan, record: Record) -> None:
@@ -164,7 +142,7 @@ def records_of(
     try:
         results = _results(plan, group, judges, count, device, resumable=resumable)
     except Exception as error:  # whatever a method does, the bench goes on
-        if len(group.tasks) == 1 or not is_want_of_memory(error):
+        if len(group.tasks) == 1 or not isinstance(error, torch.OutOfMemoryError):
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             results = [{"failed": reason, "traceback": traceback.format_exc()}] * len(group.tasks)
     if results is None:
