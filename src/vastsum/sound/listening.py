@@ -23,9 +23,9 @@ _LONGEST = 100 * 3600 * RATE  # whatever claims to come later has damaged timest
 def find_speech(path: str | os.PathLike[str], *, stop: Event | None = None) -> Speech:
     """Where people speak in a video, on its timeline: time 0 is its first frame.
 
-    Decodes the sound track that players choose, in one thread, and needs no more memory for a longer video but two
-    hundred bytes a second. Once `stop` is set it returns what it has heard until then. A video without sound has no
-    speech; a damaged track has a warning. Raises VideoError for a file that is no readable video.
+    Decodes the sound track that players choose, in one thread, and keeps about 130 bytes for each second of it. Once
+    `stop` is set, it returns what it has heard until then. A video without sound has no speech; a damaged track has a
+    warning. Raises VideoError for a file that is no readable video.
     """
     start_s = _first_frame_s(path)
     with closing(Sound(Path(path), mono_rate=RATE)) as sound:
