@@ -47,7 +47,7 @@ def write_html(summary: Summary, destination: Path) -> list[str]:
 def _data(summary: Summary, destination: Path) -> dict[str, Any]:
     as_found = [segment.start_frame for segment in summary.with_budget(1.0).segments]
     return {
-        "summary": to_dict(summary, destination),
+        "summary": to_dict(summary),  # downloaded, it may be put anywhere
         "starts": as_found,  # differs from the segments where one had to be trimmed
         "name": shown_name(summary),
         "video": url_from(summary, destination),
