@@ -353,6 +353,37 @@ def test_details_are_shown_where_the_pointer_is(browser: Any, film: Path, report
         assert not tip.is_visible()
 
 
+def test_details_follow_what_is_changed(browser: Any, report: Path) -> None:
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        page.get_by_role("slider", name="Timeline").scroll_into_view_if_needed()
+        tip = page.locator("vastsum-timeline .tip")
+        edge_s = shown_summary(page).segments[2].start_s
+        page.mouse.move(*point_in_lane(page, edge_s))
+        page.mouse.down()
+        page.mouse.move(*point_in_lane(page, edge_s + 2), steps=5)
+        page.mouse.up()
+        second = shown_summary(page).segments[2]
+        page.mouse.move(*point_in_lane(page, edge_s + 3))
+        assert second.start_s == pytest.approx(edge_s + 2, abs=0.1)
+        assert f"segment 3, {second.duration_s:.1f} s" in tip.inner_text()
+        assert ("chosen" in tip.inner_text()) == second.selected
+        in_timeline(page, "timeline.toggle(2)")
+        assert ("chosen" in tip.inner_text()) != second.selected
+
+
+def test_the_summary_plays_from_its_beginning(browser: Any, film: Path, report: Path) -> None:
+    """A page opens at the best picture, which is not where a summary begins; from where a person goes, it goes on."""
+    chosen = film_summary(film).selected
+    with opened(browser, report.as_uri(), **DESKTOP) as page:
+        assert in_timeline(page, "timeline.time_s") > chosen[0].end_s
+        in_timeline(page, "(timeline.video.play = () => Promise.resolve(), timeline.playSummary(), 0)")
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(chosen[0].start_s, abs=0.01)
+        middle_s = (chosen[-1].start_s + chosen[-1].end_s) / 2
+        in_timeline(page, f"timeline.seek({middle_s})")
+        in_timeline(page, "(timeline.playSummary(), 0)")
+        assert in_timeline(page, "timeline.time_s") == pytest.approx(middle_s, abs=0.01)
+
+
 def test_zoom_and_pan(browser: Any, report: Path) -> None:
     with opened(browser, report.as_uri(), **DESKTOP) as page:
         timeline = page.get_by_role("slider", name="Timeline")

@@ -46,7 +46,7 @@ def write_html(summary: Summary, destination: Path) -> list[str]:
 
 def _data(summary: Summary, destination: Path) -> dict[str, Any]:
     return {
-        "summary": to_dict(summary, destination),
+        "summary": to_dict(summary),  # downloaded, it may be put anywhere
         "name": shown_name(summary),
         "video": url_from(summary, destination),
         "expected": str(path_from(summary, destination)),

@@ -95,6 +95,9 @@
     #pointers = new Map();
     #drag = null;
     #hovered = null;
+    #pointer = null; // where it hovered last
+    #isOpening = false; // a page seeks for a picture to open with
+    #isPlaced = false; // whether anyone has moved the playhead since
     #counted = null; // how many segments there were, and where the one at hand began
 
     connectedCallback() {
@@ -128,6 +131,8 @@
       this.#painter.load(this.draft, thumbnails);
       [this.#view.from_s, this.#view.span_s] = [0, summary.video.duration_s];
       this.time_s = 0;
+      [this.#isOpening, this.#isPlaced] = [true, false];
+      setTimeout(() => (this.#isOpening = false));
       this.current = Math.max(
         this.summary.segments.findIndex((segment) => segment.selected),
         0,
@@ -187,6 +192,7 @@
     }
 
     seek(time_s) {
+      this.#isPlaced = !this.#isOpening;
       this.isPlayingSummary &&= this.#segmentAt(time_s).selected;
       this.#goTo(time_s);
       this.#tell("seek", { time_s: this.time_s });
@@ -208,8 +214,10 @@
     playSummary() {
       this.isPlayingSummary = true;
       const chosen = this.summary.segments.filter((segment) => segment.selected);
-      if (!this.#segmentAt(this.time_s).selected || this.time_s >= chosen.at(-1).end_s - 0.05) {
-        this.#goTo((chosen.find((segment) => segment.start_s >= this.time_s) ?? chosen[0]).start_s);
+      const from_s = this.#isPlaced ? this.time_s : 0;
+      const isWithin = this.#segmentAt(from_s).selected && from_s < chosen.at(-1).end_s - 0.05;
+      if (!isWithin || !this.#isPlaced) {
+        this.#goTo((chosen.find((segment) => segment.start_s >= from_s) ?? chosen[0]).start_s);
       }
       return this.#play();
     }
@@ -398,6 +406,7 @@
     /** The video has come to this time; when the summary plays, what is not chosen is skipped. */
     #follow(time_s) {
       this.time_s = time_s;
+      this.#isPlaced = true;
       if (this.isPlayingSummary && !this.#video.paused && !this.#segmentAt(time_s).selected) {
         const next = this.summary.segments.find((segment) => segment.selected && segment.start_s >= time_s);
         if (next) this.#goTo(next.start_s);
@@ -608,6 +617,7 @@
       this.#counted = { n: segments.length, start_s: segments[this.current].start_s };
       if (detail && !quietly) this.#tell(reason, detail);
       if (!quietly) this.#tell("change", { summary: this.summary, edits: this.edits, reason });
+      if (this.#pointer) this.#hover(this.#pointer);
       this.#draw();
     }
 
@@ -639,6 +649,7 @@
 
     #hover(event) {
       const { tip, stage } = this.#parts;
+      this.#pointer = event;
       tip.hidden = !event || !this.draft || event.pointerType === "touch";
       this.#hovered = tip.hidden ? null : this.draft.indexAt(this.#timeAt(event));
       if (tip.hidden) return this.#draw();
