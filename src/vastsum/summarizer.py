@@ -84,7 +84,7 @@ class Summarizer:
         asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(budget))
         report = progress or (lambda *_: None)
         info = probe(video)
-        features, picks, timeline = watch(
+        features, picks, timeline, _ = watch(
             video,
             self.backbone,
             self.fps,

@@ -145,7 +145,7 @@ def see(video: Path, backbone: Backbone, fps: float, progress: Progress | None =
     Segments are cut as 'vastsum summarize' cuts them at its default budget: none is so long that it cannot be chosen.
     """
     report = (lambda done_s, total_s: progress(video, done_s, total_s)) if progress else None
-    features, picks, timeline = watch(video, backbone, fps, progress=report)
+    features, picks, timeline, _ = watch(video, backbone, fps, progress=report)
     longest_s = max_segment_s(timeline.duration_s, DEFAULT_BUDGET)
     segments = segment(features, picks, timeline.n_frames, timeline.fps, max_s=longest_s)
     return SeenVideo(features.astype(np.float16), segments, timeline)
