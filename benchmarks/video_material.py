@@ -15,15 +15,20 @@ WIDTH, HEIGHT, FPS, AUDIO_RATE = 1280, 720, 30, 48_000
 MINUTE_FRAMES = 60 * FPS
 
 
-def video_of(minutes: int, folder: Path) -> Path:
+SCENES_S = 3.0, 14.0
+FAST_SCENES_S = 0.7, 2.5
+
+
+def video_of(minutes: int, folder: Path, scenes_s: tuple[float, float] = SCENES_S) -> Path:
     """A 720p30 h264 + aac file (x264's default GOP and B-frames, about 3 Mbit/s); made once and kept in `folder`.
 
     One minute is encoded, and its packets repeated: decoding cannot tell, and making an hour takes seconds.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    minute, wanted = folder / "720p30-1min.mp4", folder / f"720p30-{minutes}min.mp4"
+    kind = "720p30" if scenes_s == SCENES_S else f"720p30-scenes-{scenes_s[0]}-{scenes_s[1]}s"
+    minute, wanted = folder / f"{kind}-1min.mp4", folder / f"{kind}-{minutes}min.mp4"
     if not minute.exists():
-        _encode_minute(minute.with_suffix(".part.mp4"))
+        _encode_minute(minute.with_suffix(".part.mp4"), scenes_s)
         minute.with_suffix(".part.mp4").rename(minute)
     if not wanted.exists():
         repeat(minute, wanted.with_suffix(".part.mp4"), minutes)
@@ -41,11 +46,11 @@ def _texture(rng: np.random.Generator, height: int, width: int) -> UInt8Array:
     return np.asarray(image * (255 / image.max()), np.uint8)
 
 
-def _scene_lengths(rng: np.random.Generator) -> list[int]:
-    """Scenes of 3 to 14 s that fill one minute exactly."""
+def _scene_lengths(rng: np.random.Generator, shortest_s: float, longest_s: float) -> list[int]:
+    """Scenes that fill one minute exactly."""
     lengths: list[int] = []
     while sum(lengths) < MINUTE_FRAMES:
-        lengths.append(int(rng.integers(3 * FPS, 14 * FPS)))
+        lengths.append(int(rng.integers(round(shortest_s * FPS), round(longest_s * FPS))))
     lengths[-1] -= sum(lengths) - MINUTE_FRAMES
     return lengths
 
@@ -69,7 +74,7 @@ def _scene(rng: np.random.Generator, n_frames: int) -> list[UInt8Array]:
     return frames
 
 
-def _encode_minute(path: Path) -> None:
+def _encode_minute(path: Path, scenes_s: tuple[float, float]) -> None:
     rng = np.random.default_rng(7)
     with av.open(str(path), "w") as out:
         video = out.add_stream("libx264", rate=FPS, options={"preset": "medium"})
@@ -77,7 +82,7 @@ def _encode_minute(path: Path) -> None:
         video.codec_context.thread_type = "FRAME"  # PyAV's own default cuts every frame in slices; x264's does not
         sound = out.add_stream("aac", rate=AUDIO_RATE)
         sound.layout = "stereo"
-        for n_frames in _scene_lengths(rng):
+        for n_frames in _scene_lengths(rng, *scenes_s):
             for frame in _scene(rng, n_frames):
                 out.mux(video.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
         out.mux(video.encode(None))

@@ -129,7 +129,7 @@ class _Decoding:
         self._schedule = Schedule(
             self._builder, chooser, keyframes_only=self._keyframes_only, decode_all=self._decode_all
         )
-        self._finder = ShotFinder()
+        self._finder = ShotFinder(keyframes_only=self._keyframes_only)
         self._runs = Runs(
             source, size, self._glimpsed, keyframes_only=self._keyframes_only, decode_all=self._decode_all
         )
@@ -143,7 +143,7 @@ class _Decoding:
                 yield from self._sampled(picture)
             yield from self._stand_ins(2**62)
             timeline = self._finished_timeline()
-        self.shots = self._finder.finish(timeline, lambda: Source(self.source.path))
+        self.shots = self._finder.finish(timeline, self.source)
         self.timeline = timeline
 
     def _pictures(self) -> Iterator[Picture]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 from numpy.typing import NDArray
 
@@ -22,10 +24,12 @@ _CONTEXT = 16  # frames before and after them that are looked at, too
 
 # Cuts. Changes are in levels of 8 bits.
 _LEAST_CHANGE = 12.0
-_FLAT, _USUAL_SPREAD, _GREATEST_GAIN = 2.0, 30.0, 3.0
-_TIMES_THE_MOTION = 2.5  # how far a cut stands out of the changes around it
+_FLAT, _USUAL_CONTRAST, _GREATEST_GAIN = 2.0, 30.0, 3.0
+_TIMES_THE_MOTION = 2.5, 1.5  # how far a cut stands out of the changes around it; across skipped frames, to look closer
 _NEIGHBOURS = 3  # of these, on either side
-_PLAIN_CHANGE = 30.0  # across skipped frames, worth a closer look, whatever the motion
+_BEAT_SLACK = 0.9
+_MOST_LOOKED, _LOOKED_ANYWAY = 4, 500  # frames decoded for a closer look, for each decoded before, and in all
+_PLAIN_CHANGE = 30.0  # across skipped frames; worth a closer look, whatever the motion
 _LEAST_SHARE, _SOFT_FRAMES = 0.33, 3  # of what changes from so many frames before to so many after
 _FLASH_S = 0.3
 _UNDONE = 0.4, 15.0  # a change is undone where less than this part of it is left, and no more than this
@@ -36,6 +40,7 @@ _BLACK, _WHITE_SPECK = 32, 40  # luma of nearly all pixels, and of the brightest
 _BLANK_RANGE = 8
 _STILL_PIXELS, _STILL_CELL = 2.0, 10  # mean and greatest change; a key frame is coded a little differently
 _QUIET_PIXELS, _QUIET_PART = 0.05, 0.5  # most frames of a frozen stretch repeat the one before exactly
+_QUIET_KEYFRAME_PIXELS = 0.5
 _LEAST_EMPTY_S, _LEAST_STILL_S = 0.2, 2.0
 _KINDS = ("", "black", "blank", "test card")
 _BAR_RANGE, _BARS_PART, _SATURATED, _BAR_HUES = 8, 0.8, 25, 4
@@ -63,13 +68,14 @@ class Shots:
     cuts: IntArray  # increasing; the first frame of each new shot
     dead: tuple[Stretch, ...]  # "black", "blank", "frozen" or "test card"; in order, apart from one another
     fades: tuple[Stretch, ...]  # "fade in" or "fade out"
-    exact: bool = True  # False where only key frames were looked at
+    exact: bool = True  # False where only key frames were seen: then cuts are likely, and others are missed
 
 
 class ShotFinder:
     """Takes the glimpses of decoded frames in order of presentation, keeps a few numbers of each, and lets them go."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keyframes_only: bool) -> None:
+        self._keyframes_only = keyframes_only
         self._indices: list[int] = []
         self._times: list[float] = []
         self._glimpses: list[UInt8Array] = []
@@ -87,27 +93,34 @@ class ShotFinder:
         if len(self._indices) >= self._n_judged + _CHUNK + _CONTEXT:
             self._judge(len(self._indices) - _CONTEXT)
 
-    def finish(self, timeline: Timeline, reopened: Callable[[], Source]) -> Shots:
+    def finish(self, timeline: Timeline, source: Source) -> Shots:
+        """`source` is opened anew, where frames have to be looked at that were skipped."""
         self._judge(len(self._indices))
-        found = [after for before, after in self._cuts if after == before + 1]
-        gaps = [cut for cut in self._cuts if cut[1] > cut[0] + 1]
-        if gaps:
-            with reopened() as source:
-                found += _looked_closer(source, timeline, gaps)
-        cuts = np.unique(np.array(found, np.int64))
         series = np.concatenate([np.empty(0, _SERIES), *self._series])
-        return Shots(cuts, tuple(_dead(series, cuts, timeline)), tuple(_fades(series, cuts, timeline)))
+        exact = [after for before, after in self._cuts if after == before + 1]
+        gaps = [(before, after) for before, after in self._cuts if after > before + 1]
+        if self._keyframes_only:
+            exact += _at_key_frames(timeline, gaps)
+        else:
+            exact += _looked_closer(source, timeline, _affordable(gaps, timeline, len(series)))
+        cuts = np.unique(np.array(exact, np.int64))
+        fades = () if self._keyframes_only else tuple(_fades(series, timeline))
+        return Shots(cuts, tuple(_dead(series, cuts, timeline)), fades, exact=not self._keyframes_only)
 
     def _judge(self, until: int) -> None:
         begin = self._n_judged
         if until <= begin:
             return
         indices, times, seen = np.array(self._indices), np.array(self._times), np.array(self._glimpses)
-        for at in _hard_cuts(seen, indices, times, begin, until):
-            self._cuts.append((int(indices[at - 1]), int(indices[at])))
+        if self._keyframes_only:
+            at = np.arange(max(begin, 1), until)
+            at = at[_changes(seen[at - 1], seen[at]) >= _LEAST_CHANGE]
+            self._cuts += zip(indices[at - 1].tolist(), indices[at].tolist(), strict=True)
+        else:
+            self._cuts += _hard_cuts(seen, indices, times, begin, until)
         series = np.empty(until - begin, _SERIES)
         series["index"] = indices[begin:until]
-        series["spread"] = _spread(_centred(seen[begin:until, CELLS]))
+        series["spread"] = _spread(_centred(seen[begin:until, CELLS])[0])
         series["kind"] = _kinds(seen[begin:until])
         series["still"] = self._stillness(seen[max(begin - 1, 0)], seen[begin:until])
         self._series.append(series)
@@ -119,7 +132,8 @@ class ShotFinder:
         """Of each frame: 1 if it looks like the one before and like the first of those that do, 2 if it repeats it."""
         pixels = np.concatenate([before[None, PIXELS], seen[:, PIXELS]]).astype(np.int16)
         change = np.abs(np.diff(pixels, axis=0)).mean(axis=1)
-        still = np.where(change <= _QUIET_PIXELS, 2, change <= _STILL_PIXELS).astype(np.uint8)
+        quiet = _QUIET_KEYFRAME_PIXELS if self._keyframes_only else _QUIET_PIXELS
+        still = np.where(change <= quiet, 2, change <= _STILL_PIXELS).astype(np.uint8)
         for at, values in enumerate(seen):
             first = self._still_since
             if still[at] == 0 or first is None or _greatest_change(first, values) > _STILL_CELL:
@@ -127,10 +141,12 @@ class ShotFinder:
         return still
 
 
-def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: int, end: int) -> Iterator[int]:
-    """Which frames from `begin` until `end` begin a new shot, judged by those around them."""
-    changes = np.zeros(len(seen), np.float32)  # of each frame to the one before it
-    changes[1:] = _changes(seen[:-1], seen[1:])
+def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: int, end: int) -> Iterator[FrameRange]:
+    """The frames of this shot and the next between which there is a cut, the next shot's among `begin` … `end` - 1."""
+    pure = ~_mixed(seen)
+    begin, end = int(pure[:begin].sum()), int(pure[:end].sum())
+    seen, indices, times_s = seen[pure], indices[pure], times_s[pure]
+    changes = _steps(seen)
     gaps = np.diff(indices, prepend=indices[0] - 1)
     for at in begin + np.flatnonzero(changes[begin:end] >= _LEAST_CHANGE):
         if (
@@ -139,26 +155,45 @@ def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: 
             and not _is_undone(seen, times_s, float(changes[at]), int(at))
             and not _is_motion(seen[at - 1], seen[at])
         ):
-            yield int(at)
+            yield int(indices[at - 1]), int(indices[at])
+
+
+def _steps(seen: UInt8Array) -> FloatArray:
+    """What changes from the frame before to each."""
+    return np.concatenate([np.zeros(1, np.float32), _changes(seen[:-1], seen[1:])])
+
+
+def _mixed(seen: UInt8Array) -> BoolArray:
+    """Single frames that mix the one before and the one after, as at cuts of a film whose frame rate was changed."""
+    steps = np.append(_steps(seen), 0)
+    mixed = np.zeros(len(seen), np.bool_)
+    for at in 1 + np.flatnonzero(np.minimum(steps[1:-2], steps[2:-1]) >= _LEAST_CHANGE / 2):
+        before, mean, after = (seen[n, CELLS].astype(np.float32) for n in (at - 1, at, at + 1))
+        alone = max(steps[at - 1], steps[at + 2]) < min(steps[at], steps[at + 1]) / 3
+        mixed[at] = alone and np.abs(2 * mean - before - after).mean() < 0.2 * np.abs(after - before).mean()
+    return mixed
 
 
 def _changes(before: UInt8Array, after: UInt8Array) -> FloatArray:
-    """How much differs, in levels, the less so the better the two correlate: light changes within a shot, too.
+    """How much of what is to be seen differs, in levels; the less so, the better the two correlate.
 
-    What has little contrast counts for more.
+    That all is brighter counts only where both are blank: light changes within a shot, too. What has little contrast
+    counts for more.
     """
-    differences = np.maximum(before, after) - np.minimum(before, after)
-    levels = sum(differences[..., part].mean(axis=-1, dtype=np.float32) for part in (CELLS, COLOUR))
-    one, other = (_centred(values[..., CELLS]) for values in np.broadcast_arrays(before, after))
-    spreads = _spread(one), _spread(other)
-    likeness = (one * other).mean(axis=-1) / np.maximum(spreads[0] * spreads[1], 1)
-    spread = np.maximum(*spreads)
-    gain = np.where(spread < _FLAT, 1, np.clip(_USUAL_SPREAD / np.maximum(spread, 1), 1, _GREATEST_GAIN))
-    return np.asarray(levels * gain * np.sqrt(np.clip(1 - likeness, 0, 1)))
+    (one, light), (other, other_light) = (_centred(values[..., CELLS]) for values in (before, after))
+    spread, other_spread = _spread(one), _spread(other)
+    likeness = (one * other).mean(axis=-1) / np.maximum(spread * other_spread, 1)
+    contrast = np.maximum(spread, other_spread)
+    gain = np.clip(_USUAL_CONTRAST / np.maximum(contrast, 1), 1, _GREATEST_GAIN)
+    colours = np.maximum(before[..., COLOUR], after[..., COLOUR]) - np.minimum(before[..., COLOUR], after[..., COLOUR])
+    levels = np.abs(one - other).mean(axis=-1) + colours.mean(axis=-1, dtype=np.float32)
+    changes = levels * gain * np.sqrt(np.clip(1 - likeness, 0, 1))
+    return np.asarray(np.where(contrast < _FLAT, levels + np.abs(light - other_light), changes))
 
 
-def _centred(cells: UInt8Array) -> FloatArray:
-    return np.asarray(cells - cells.mean(axis=-1, dtype=np.float32, keepdims=True))
+def _centred(cells: UInt8Array) -> tuple[FloatArray, FloatArray]:
+    light = cells.mean(axis=-1, dtype=np.float32)
+    return np.asarray(cells - light[..., None]), light
 
 
 def _spread(centred: FloatArray) -> FloatArray:
@@ -166,12 +201,14 @@ def _spread(centred: FloatArray) -> FloatArray:
 
 
 def _stands_out(changes: FloatArray, gaps: IntArray, at: int) -> bool:
-    """Against the motion around, of which one may be another cut. Motion over skipped frames adds up, in part."""
-    around = [n for n in range(max(1, at - _NEIGHBOURS), min(len(changes), at + _NEIGHBOURS + 1)) if n != at]
-    motion = sorted(float(changes[n]) * (gaps[at] / gaps[n]) ** 0.5 for n in around)[:-1]
-    if not motion or (gaps[at] > 1 and changes[at] >= _PLAIN_CHANGE):
+    """Against the motion on either side, whichever is faster. Motion over skipped frames adds up, in part."""
+    if gaps[at] > 1 and changes[at] >= _PLAIN_CHANGE:
         return True
-    return float(changes[at]) >= _TIMES_THE_MOTION * sum(motion) / len(motion)
+    sides = slice(max(1, at - _NEIGHBOURS), at), slice(at + 1, at + 1 + _NEIGHBOURS)
+    motions = [changes[side] * (gaps[at] / gaps[side]) ** 0.5 for side in sides]
+    # Not the mean: one of three may be another cut.
+    fastest = max((float(np.sort(motion)[(len(motion) - 1) // 2]) for motion in motions if len(motion)), default=0.0)
+    return float(changes[at]) >= _TIMES_THE_MOTION[int(gaps[at] > 1)] * fastest
 
 
 def _is_sudden(seen: UInt8Array, indices: IntArray, change: float, at: int) -> bool:
@@ -275,7 +312,7 @@ def _up_to_cuts(indices: IntArray, begin: int, end: int, bounds: IntArray) -> Fr
     return first, last
 
 
-def _fades(series: NDArray[np.void], cuts: IntArray, timeline: Timeline) -> Iterator[Stretch]:
+def _fades(series: NDArray[np.void], timeline: Timeline) -> Iterator[Stretch]:
     """Where a picture grows steadily out of an empty one, or into it."""
     empty = (series["kind"] == 1) | (series["kind"] == 2)
     for begin, end in _runs(empty):
@@ -302,13 +339,44 @@ def _fade_length(away: NDArray[np.void], timeline: Timeline) -> int:
     return n if gradual and full >= _FADED_IN else 0
 
 
-def _looked_closer(source: Source, timeline: Timeline, gaps: list[FrameRange]) -> Iterator[int]:
+def _looked_closer(source: Source, timeline: Timeline, gaps: list[FrameRange]) -> list[int]:
     """The exact frames of the cuts that lie between frames of which those between were not decoded."""
-    scaler = VideoReformatter()
-    reader = FrameReader(source, timeline, gaps)
-    for first, last in gaps:
-        looked = [(timeline.index_of(frame.pts or 0), glimpse(frame, scaler)) for frame in reader.frames(first, last)]
-        indices = np.array([index for index, values in looked if values is not None])
-        seen = np.array([values for _, values in looked if values is not None])
-        if len(seen) > 1:
-            yield from (int(indices[at]) for at in _hard_cuts(seen, indices, timeline.times_s[indices], 1, len(seen)))
+
+    def cuts(some: list[FrameRange]) -> list[int]:
+        with source.for_one_thread() as again:
+            reader, scaler = FrameReader(again, timeline, some), VideoReformatter()
+            return [cut for gap in some for cut in _cuts_between(reader.frames(*gap), timeline, scaler)]
+
+    n = source.n_decoders
+    shares = [gaps[len(gaps) * k // n : len(gaps) * (k + 1) // n] for k in range(n)]
+    with ThreadPoolExecutor(n) as pool:
+        return [cut for found in pool.map(cuts, filter(None, shares)) for cut in found]
+
+
+def _cuts_between(frames: Iterator[VideoFrame], timeline: Timeline, scaler: VideoReformatter) -> list[int]:
+    looked = [(timeline.index_of(frame.pts or 0), glimpse(frame, scaler)) for frame in frames]
+    indices = np.array([index for index, values in looked if values is not None])
+    seen = np.array([values for _, values in looked if values is not None])
+    if len(seen) < 2:
+        return []
+    return [after for _, after in _hard_cuts(seen, indices, timeline.times_s[indices], 1, len(seen))]
+
+
+def _affordable(gaps: list[FrameRange], timeline: Timeline, n_seen: int) -> list[FrameRange]:
+    """The cheapest to look at closer. Only where all frames are key frames, of which few were seen, are some left."""
+    n_frames = _MOST_LOOKED * n_seen + _LOOKED_ANYWAY
+    costs = [last - timeline.keyframe_before(first) + 1 for first, last in gaps]
+    cheapest = np.argsort(costs, kind="stable")
+    n = int(np.searchsorted(np.cumsum(np.array(costs)[cheapest]), n_frames, side="right"))
+    return [gaps[at] for at in sorted(cheapest[:n].tolist())]
+
+
+def _at_key_frames(timeline: Timeline, gaps: list[FrameRange]) -> Iterator[int]:
+    """Cuts for which the encoder made a key frame: one that comes before the usual number of frames is over."""
+    keyframes = timeline.keyframes
+    n_since = np.diff(keyframes)
+    early = keyframes[1:][n_since < _BEAT_SLACK * n_since.max()] if len(n_since) else keyframes[:0]
+    for before, after in gaps:
+        between = early[(early > before) & (early <= after)]
+        if len(between) == 1:
+            yield int(between[0])
