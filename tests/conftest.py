@@ -57,11 +57,12 @@ def summe(synthetic_files: dict[str, Path]) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def study() -> Callable[[str], ModuleType]:
-    """A script of studies/ as a module, to try its parts."""
+def script() -> Callable[[str], ModuleType]:
+    """A script such as studies/preferences as a module, to try its parts."""
 
-    def loaded(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / "studies" / f"{name}.py")
+    def loaded(path: str) -> ModuleType:
+        name = Path(path).name
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{path}.py")
         assert spec is not None
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)

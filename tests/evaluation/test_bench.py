@@ -447,13 +447,13 @@ def test_the_command_takes_weights_by_path(tmp_path: Path, synthetic_files: dict
 def test_clip_it_runs_on_a_file_with_text_beside_the_frames(
     tmp_path: Path,
     synthetic_files: dict[str, Path],
-    study: Callable[[str], ModuleType],
+    script: Callable[[str], ModuleType],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As someone makes it who has CLIP's embeddings of frames and captions, in a benchmark file each."""
     monkeypatch.setitem(GIVEN, "clip-it:text", replace(GIVEN["clip-it:text"], learn=lambda _: ClipIt(width=32)))
     both = tmp_path / "tvsum.clip.h5"
-    study("side_by_side").side_by_side([synthetic_files["tvsum"]] * 2, both)
+    script("studies/side_by_side").side_by_side([synthetic_files["tvsum"]] * 2, both)
     asked = ["benchmark", str(both), "--methods", "clip-it,clip-it:text", "--protocol", "last", "--seeds", "1",
              "--max-epochs", "1", "--workers", "1", "-o", str(tmp_path / "bench")]  # fmt: skip
     assert CliRunner().invoke(app, asked, catch_exceptions=False).exit_code == 0

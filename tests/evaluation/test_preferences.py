@@ -17,8 +17,8 @@ from vastsum.evaluation.bench.work import work
 
 
 @pytest.fixture(scope="module")
-def preferences(study: Callable[[str], ModuleType]) -> ModuleType:
-    return study("preferences")
+def preferences(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("studies/preferences")
 
 
 @pytest.fixture(scope="module")

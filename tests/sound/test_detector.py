@@ -16,7 +16,7 @@ from vastsum.sound.detector import ASSET, CONTEXT, STEP, VoiceDetector
 
 @pytest.fixture(scope="module")
 def syllables(script: Callable[[str], ModuleType]) -> np.ndarray:
-    return script("export_voice_detector").syllables(n_steps=480)
+    return script("scripts/export_voice_detector").syllables(n_steps=480)
 
 
 def one_step_a_call(samples: np.ndarray) -> np.ndarray:
@@ -47,6 +47,6 @@ def test_the_embedded_file_is_the_package_s_with_licence_and_notice_beside_it(
     script: Callable[[str], ModuleType],
 ) -> None:
     folder = Path(assets.__file__).parent
-    assert f'"{ASSET}": "{script("export_voice_detector").SHA256}"' in (folder / assets.CHECKSUMS).read_text()
+    assert f'"{ASSET}": "{script("scripts/export_voice_detector").SHA256}"' in (folder / assets.CHECKSUMS).read_text()
     assert "MIT License" in (folder / "LICENSE.silero_vad.txt").read_text()
     assert "silero-vad 6.2.3" in (folder / "NOTICE.silero_vad.txt").read_text()

@@ -75,7 +75,7 @@ def test_sounds_are_heard_when_their_frames_are_shown(suffix: str, recipe: Recip
 
 @pytest.mark.parametrize("start_s", [0.0, 2.0, 75.0])
 def test_a_track_that_starts_late(start_s: float, tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
-    sound = script("export_voice_detector").syllables(n_steps=60)[None]
+    sound = script("scripts/export_voice_detector").syllables(n_steps=60)[None]
     at_once = find_speech(film_with_sound(tmp_path / "a.mkv", sound, RATE, "mono", "flac"))
     late = find_speech(film_with_sound(tmp_path / "b.mkv", sound, RATE, "mono", "flac", start_s))
     first = np.flatnonzero(late.loudness > 2 * 40)[0] * HOP_S
@@ -165,7 +165,7 @@ def test_ten_hours_with_long_gaps_fit_in_little_memory() -> None:
 
 
 def test_threads_do_not_disturb_each_other(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
-    sound = script("export_voice_detector").syllables(n_steps=400)[None]
+    sound = script("scripts/export_voice_detector").syllables(n_steps=400)[None]
     films = [film_with_sound(tmp_path / f"{n}.mkv", (1 - n / 4) * sound, RATE, "mono", "flac") for n in range(4)]
     alone = [find_speech(film) for film in films]
     with ThreadPoolExecutor(4) as pool:

@@ -65,7 +65,7 @@ def test_files_of_other_picks_are_refused(tmp_path: Path, synthetic_files: dict[
 
 
 def test_a_study_of_every_step_goes_on_where_it_stopped(
-    study: Callable[[str], ModuleType], tmp_path: Path, synthetic_files: dict[str, Path],
+    script: Callable[[str], ModuleType], tmp_path: Path, synthetic_files: dict[str, Path],
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     output = tmp_path / "steps.json"
@@ -82,7 +82,7 @@ def test_a_study_of_every_step_goes_on_where_it_stopped(
     # From here on in this process, which has loaded torch.
     monkeypatch.syspath_prepend(ROOT / "studies")  # where the workers find the module
     monkeypatch.setattr(sys, "argv", ["every_step.py", *map(str, asked)])
-    study("every_step").main()
+    script("studies/every_step").main()
     assert "1 of 1 trained" in capsys.readouterr().out
     assert json.loads(output.read_text())["found"] == whole["found"]
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--max-epochs", "3"])

@@ -38,7 +38,7 @@ def at_good_places(
     split = split_long(np.array(sorted({*hard, *soft})), n_frames, max(int(max_s * fps + 1e-9), 1))
     soft = [_moved(place, hard, fades, pause_near) for place in sorted(set(split.tolist()) - set(hard))]
     fixed = {edge for one in marks.empty for edge in (one.first_frame, one.last_frame + 1)}
-    starts = _without_short(sorted({*hard, *soft}), n_frames, set(hard), fixed, MIN_SEGMENT_S * fps - 1e-6)
+    starts = _without_short(sorted({*hard, *soft} - {n_frames}), n_frames, set(hard), fixed, MIN_SEGMENT_S * fps - 1e-6)
     ends = np.append(starts[1:], n_frames) - 1
     return replace(segments, bounds=np.stack([starts, ends], axis=1).astype(np.int64))
 
