@@ -45,6 +45,11 @@ def test_what_shows_nothing_is_a_segment_of_its_own_however_short() -> None:
     assert starts_of(at_the_end) == [0, 980]
 
 
+def test_less_than_a_second_between_empty_stretches_goes_with_them() -> None:
+    card = (Stretch(200, 299, "frozen"), Stretch(310, 399, "black"))
+    assert starts_of(at_good_places(tiling([0]), Marks(empty=card), max_s=100)) == [0, 200, 300, 400]
+
+
 def test_no_boundary_lies_inside_a_fade() -> None:
     found = at_good_places(tiling([0, 210, 500]), Marks(), fades=[Stretch(200, 240)], max_s=100)
     assert starts_of(found) == [0, 200, 500]
@@ -78,6 +83,6 @@ def test_whatever_was_found_segments_tile_the_video(data: st.DataObject) -> None
     assert found.lengths.min() > 0
     assert found.lengths.sum() == n_frames
     assert starts_of(found)[0] == 0
-    for one in empty:
-        assert one.first_frame in starts_of(found)
-        assert one.last_frame + 1 in [*starts_of(found), n_frames]
+    stretches = [(one.first_frame, one.last_frame) for one in empty]
+    for first, last in found.bounds.tolist():
+        assert last - first + 1 >= FPS or (first, last) in stretches or n_frames < FPS

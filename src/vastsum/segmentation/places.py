@@ -37,8 +37,8 @@ def at_good_places(
     soft = _away_from(segments.bounds[1:, 0].tolist(), hard, CUT_REACH_S * fps)
     split = split_long(np.array(sorted({*hard, *soft})), n_frames, max(int(max_s * fps + 1e-9), 1))
     soft = [_moved(place, hard, fades, pause_near) for place in sorted(set(split.tolist()) - set(hard))]
-    fixed = {edge for one in marks.empty for edge in (one.first_frame, one.last_frame + 1)}
-    starts = _without_short(sorted({*hard, *soft} - {n_frames}), n_frames, set(hard), fixed, MIN_SEGMENT_S * fps - 1e-6)
+    empty = {(one.first_frame, one.last_frame + 1) for one in marks.empty}
+    starts = _without_short(sorted({*hard, *soft} - {n_frames}), n_frames, set(hard), empty, MIN_SEGMENT_S * fps - 1e-6)
     ends = np.append(starts[1:], n_frames) - 1
     return replace(segments, bounds=np.stack([starts, ends], axis=1).astype(np.int64))
 
@@ -64,20 +64,23 @@ def _moved(place: int, hard: list[int], fades: Sequence[Stretch], pause_near: Pa
     return moved if bisect_right(hard, high) == bisect_left(hard, low) else place
 
 
-def _without_short(starts: list[int], n_frames: int, hard: set[int], fixed: set[int], least: float) -> IntArray:
-    """Without the boundaries that make segments shorter than `least` frames, from the left; hard cuts go last.
+def _without_short(
+    starts: list[int], n_frames: int, hard: set[int], empty: set[tuple[int, int]], least: float
+) -> IntArray:
+    """Without the boundaries that make segments shorter than `least` frames, from the left.
 
-    `fixed` boundaries stay: they are those of stretches that show nothing.
+    A boundary of a change goes first, then a hard cut, and that of an `empty` stretch last. Such a stretch may be as
+    short as it is.
     """
-    edges = [*starts, n_frames]
+    edges, fixed = [*starts, n_frames], {edge for stretch in empty for edge in stretch}
     k = 0
     while k < len(edges) - 1:
-        ends = [n for n in (k, k + 1) if 0 < n < len(edges) - 1 and edges[n] not in fixed]
-        if edges[k + 1] - edges[k] >= least or not ends or {edges[k], edges[k + 1]} <= fixed | {0, n_frames}:
+        ends = [n for n in (k, k + 1) if 0 < n < len(edges) - 1]
+        if edges[k + 1] - edges[k] >= least or (edges[k], edges[k + 1]) in empty or not ends:
             k += 1
             continue
         neighbour = {n: edges[n] - edges[n - 1] if n == k else edges[n + 1] - edges[n] for n in ends}
-        gone = min(ends, key=lambda n: (edges[n] in hard, neighbour[n]))
+        gone = min(ends, key=lambda n: (edges[n] in fixed, edges[n] in hard, neighbour[n]))
         edges.pop(gone)
         k = max(gone - 1, 0)
     return np.array(edges[:-1], np.int64)
