@@ -21,7 +21,7 @@ def seeds(folder: Path) -> list[bytes]:
         video = SourceVideo(Path("film.mp4"), n_frames / 25, 25.0, n_frames, 64, 48)
         prediction = Prediction(np.linspace(0.2, 0.8, len(segments.picks)), np.full(len(segments.picks), 0.1))
         summary = Summary.choose(video, ModelNames("vastsum", "efficientnet_lite0"), prediction, segments, budget)
-        summary.save(folder / "seed.json")
+        summary.save(folder / "seed.json", overwrite=True)
         made.append((folder / "seed.json").read_bytes())
     return made
 

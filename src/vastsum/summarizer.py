@@ -117,7 +117,6 @@ class Summarizer:
             except BaseException:
                 stop.set()
                 raise
-            report("listening", 0, None)
             speech = heard.result() if heard else SILENCE
         share, of_budget = asked.fraction_of(timeline.duration_s), asked.warnings(timeline.duration_s)
         timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings, *of_budget))

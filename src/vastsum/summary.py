@@ -173,7 +173,7 @@ class Summary:
         if not 0 < budget <= 1:
             raise ConfigError("budget", f"{budget} is not a share of the video", "give a number above 0, up to 1")
         # Chosen from the segments as they were found, so that the way to a budget does not matter.
-        whole = self._untrimmed or self
+        whole = replace(self._untrimmed, video=self.video, model=self.model) if self._untrimmed else self
         return whole._select(float(budget), whole._mask(keep), whole._mask(leave_out))
 
     def with_starts(self, starts: Sequence[int]) -> Summary:

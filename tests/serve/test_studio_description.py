@@ -25,6 +25,8 @@ def test_no_request_makes_the_studio_stumble(
     with studio_here(tmp_path, library=library, max_queued=3) as studio:
         job_id = studio.settled(studio.upload(film)["id"])["id"]
         schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{studio.port}/api/v1/openapi.json")
+        rejected = schema.config.checks.negative_data_rejection
+        rejected.expected_statuses = [*rejected.expected_statuses, "431"]  # a head may be too large to be looked at
         n_operations = 0
         for found in schema.exclude(path=STREAM_WITHOUT_END).get_all_operations():
             operation = found.ok()

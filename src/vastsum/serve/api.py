@@ -55,9 +55,12 @@ def _errors(*codes: int) -> dict[int | str, dict[str, Any]]:
     meanings = {
         400: "cannot be read", 401: "the token is missing or wrong", 403: "from another site or host",
         404: "there is no such thing", 409: "not in this state", 413: "too large", 416: "beyond the end of the file",
-        422: "does not make sense", 429: "too much is waiting already", 507: "the disk is full",
+        422: "does not make sense", 429: "too much is waiting already", 431: "its head is too large",
+        507: "the disk is full",
     }  # fmt: skip
-    return {code: {"model": ErrorBody, "description": meanings[code]} for code in (400, 401, 403, 413, 422, *codes)}
+    return {
+        code: {"model": ErrorBody, "description": meanings[code]} for code in (400, 401, 403, 413, 422, 431, *codes)
+    }
 
 
 router = APIRouter(prefix=API, responses=_errors())

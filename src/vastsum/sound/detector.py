@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vastsum.assets import read_asset
-from vastsum.onnx_runtime import open_network, run_network
+from vastsum.onnx_runtime import open_network, ort, run_network
 
 Float32Array = NDArray[np.float32]
 
@@ -17,11 +19,17 @@ CONTEXT = 64  # the network sees these many samples before its step again
 _WIDTH = 128
 
 
+@cache
+def _network() -> ort.InferenceSession:
+    """Opened once: it has no state of its own, and opening it anew for each video leaves memory in pieces."""
+    return open_network(read_asset(ASSET), ASSET, threads=1)
+
+
 class VoiceDetector:
     """Listens to one stretch of sound, piece after piece. It belongs to one thread."""
 
     def __init__(self) -> None:
-        self._network = open_network(read_asset(ASSET), ASSET, threads=1)
+        self._network = _network()
         self.forget()
 
     def forget(self) -> None:
