@@ -14,7 +14,8 @@ from vastsum.video.timeline import TimelineBuilder
 
 _MAX_WAITING_PACKETS = 512
 _MAX_WAITING_BYTES = 32 * 2**20
-_SURPRISING_SIZE = 1.8  # times the usual
+_SURPRISING_SIZE, _LEAST_SIZE = 2.5, 0.15  # times the usual, and times the key frame's
+_LONG_GROUP = 200
 
 
 class Chooser(Protocol):
@@ -59,14 +60,15 @@ class Waiting:
 
 
 class Surprises:
-    """Guesses from sizes of packets alone which frames lie around a cut, for which nothing is worth more than a look.
+    """Guesses from sizes of packets alone which frames lie around a cut, so that they are decoded, too.
 
     What is new cannot be predicted: the first packet that reaches over a cut is large, or a key frame off the beat.
-    Those shown before it, but decoded after it, tell where between the cut lies.
+    Frames shown before it, but decoded after it, tell where between the cut lies.
     """
 
     def __init__(self) -> None:
         self._sizes: deque[int] = deque(maxlen=9)  # of packets that are shown later than all before
+        self._keyframe_size = 0
         self._latest_pts = self._telling_until = -(2**62)
         self._n_since_keyframe, self._beat = 0, 1  # in packets
 
@@ -76,15 +78,24 @@ class Surprises:
         if pts <= self._latest_pts or not waiting.shown:
             return pts < self._telling_until
         self._latest_pts = pts
+        surprising = self._is_early_keyframe() if packet.is_keyframe else self._is_large(packet.size)
         if packet.is_keyframe:
-            surprising = not 0.9 * self._beat <= self._n_since_keyframe <= 1.1 * self._beat
+            self._keyframe_size = packet.size
             self._beat = max(self._beat, self._n_since_keyframe)
             self._n_since_keyframe = 0
         else:
-            surprising = len(self._sizes) > 2 and packet.size > _SURPRISING_SIZE * median(self._sizes)
             self._sizes.append(packet.size)
         self._telling_until = pts if surprising else -(2**62)
         return surprising
+
+    def _is_early_keyframe(self) -> bool:
+        """Or one after so many frames that the few before it hardly count."""
+        n = self._n_since_keyframe
+        return abs(n - self._beat) > max(1, 0.02 * self._beat) or n >= _LONG_GROUP
+
+    def _is_large(self, size: int) -> bool:
+        usual = median(self._sizes) if len(self._sizes) > 2 else size
+        return size > max(_SURPRISING_SIZE * usual, _LEAST_SIZE * self._keyframe_size)
 
 
 class Schedule:
