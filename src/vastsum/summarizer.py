@@ -26,7 +26,6 @@ from vastsum.sound import Speech, find_speech
 from vastsum.summary import ModelNames, SourceVideo, Summary
 from vastsum.types import PAPER_DECODER, Marks, Prediction, Stretch
 from vastsum.video import Shots, Timeline, probe
-from vastsum.video.shots import Stretch as Still
 
 Progress = Callable[[str, float, float | None], None]
 """Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
@@ -134,9 +133,8 @@ class Summarizer:
         if self.keyframe_cuts:
             segments = snap(segments, timeline.keyframes)
         else:
-            fades = [Stretch(one.first, one.last) for one in shots.fades]
             pause_near = partial(pause_frame, speech, timeline) if marks.speech else None
-            segments = at_good_places(segments, marks, fades=fades, pause_near=pause_near, max_s=longest_s)
+            segments = at_good_places(segments, marks, fades=shots.fades, pause_near=pause_near, max_s=longest_s)
         report("scoring", 0, None)
         prediction = self.scorer.predict(features, segments)
         stands = stands_out(prediction.mean, features)
@@ -172,17 +170,17 @@ def marks_of(shots: Shots, speech: Speech, timeline: Timeline) -> Marks:
         for frame in range(one.first_frame, one.last_frame + 1, max(round(PAUSE_REACH_S * timeline.fps), 1))
     }
     ends = {edge for one in spoken for edge in (one.first_frame, one.last_frame)}
-    empty = tuple(Stretch(one.first, one.last, one.kind) for one in shots.dead if not _is_picture(one, shots, timeline))
+    empty = tuple(one for one in shots.dead if not _is_picture(one, shots, timeline))
     places = sorted(frame for frame in pauses | ends if frame)
     return Marks(tuple(shots.cuts.tolist()), tuple(places), tuple(spoken), empty)
 
 
-def _is_picture(stretch: Still, found: Shots, timeline: Timeline) -> bool:
+def _is_picture(still: Stretch, shots: Shots, timeline: Timeline) -> bool:
     """Whether a frozen stretch is a picture that is shown, as in a slide show: still from where its shot begins."""
-    begins = [0, *found.cuts.tolist(), *(fade.last + 1 for fade in found.fades)]
-    near = STILL_FROM_S * timeline.fps
-    lasts_s = (stretch.last + 1 - stretch.first) / timeline.fps
-    return stretch.kind == "frozen" and lasts_s < PICTURE_S and any(abs(stretch.first - one) <= near for one in begins)
+    begins = [0, *shots.cuts.tolist(), *(fade.last_frame + 1 for fade in shots.fades)]
+    lasts_s = (still.last_frame + 1 - still.first_frame) / timeline.fps
+    comes_on = any(abs(still.first_frame - begin) <= STILL_FROM_S * timeline.fps for begin in begins)
+    return still.kind == "frozen" and lasts_s < PICTURE_S and comes_on
 
 
 def _above_zero(prediction: Prediction) -> Prediction:

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from av.video.frame import PictureType
 
-from vastsum.video import Shots, Stretch, sample
+from vastsum.types import Stretch
+from vastsum.video import Shots, sample
 from vastsum.video.shots import ShotFinder
 
 WIDTH, HEIGHT, FPS = 160, 96, 25
@@ -131,7 +132,7 @@ def test_pixel_formats(tmp_path: Path, pix_fmt: str) -> None:
     frames = shot(0, 30) + card(16, 20) + shot(1, 30)
     found = shots_of(film(tmp_path / "a", frames, X264, pix_fmt))
     assert list(found.cuts) == [30, 50]
-    assert [(dead.first, dead.last) for dead in found.dead] == [(30, 49)]
+    assert [(dead.first_frame, dead.last_frame) for dead in found.dead] == [(30, 49)]
 
 
 def test_pictures_no_larger_than_a_glimpse_and_rgb(tmp_path: Path) -> None:
@@ -242,8 +243,8 @@ def test_a_frozen_stretch(tmp_path: Path, encoding: Encoding) -> None:
     assert list(found.cuts) == [110]
     (frozen,) = found.dead
     assert frozen.kind == "frozen"
-    assert 39 <= frozen.first <= 50  # the encoder takes until the next key frame to settle
-    assert frozen.last == 109
+    assert 39 <= frozen.first_frame <= 50  # the encoder takes until the next key frame to settle
+    assert frozen.last_frame == 109
 
 
 def test_a_still_camera_is_not_frozen(tmp_path: Path) -> None:
@@ -267,14 +268,14 @@ def test_fades(tmp_path: Path) -> None:
     assert not len(found.cuts)
     (black,) = found.dead
     assert black.kind == "black"
-    assert abs(black.first - 49) <= 3
-    assert abs(black.last - 66) <= 3
+    assert abs(black.first_frame - 49) <= 3
+    assert abs(black.last_frame - 66) <= 3
     fade_out, fade_in = found.fades
     assert (fade_out.kind, fade_in.kind) == ("fade out", "fade in")
-    assert abs(fade_out.first - 30) <= 3
-    assert fade_out.last + 1 == black.first
-    assert fade_in.first == black.last + 1
-    assert abs(fade_in.last - 84) <= 3
+    assert abs(fade_out.first_frame - 30) <= 3
+    assert fade_out.last_frame + 1 == black.first_frame
+    assert fade_in.first_frame == black.last_frame + 1
+    assert abs(fade_in.last_frame - 84) <= 3
 
 
 def test_key_frames_tell_what_they_can(tmp_path: Path) -> None:

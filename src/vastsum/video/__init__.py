@@ -4,7 +4,7 @@ from vastsum.video.cut import Written, write_summary
 from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
 from vastsum.video.sampling import Sample, Samples, sample
-from vastsum.video.shots import Shots, Stretch
+from vastsum.video.shots import Shots
 from vastsum.video.source import refuse_playlists
 from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
@@ -13,7 +13,6 @@ __all__ = [
     "Sample",
     "Samples",
     "Shots",
-    "Stretch",
     "Timeline",
     "VideoInfo",
     "Written",

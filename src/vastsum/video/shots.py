@@ -11,7 +11,7 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
 from numpy.typing import NDArray
 
-from vastsum.types import FloatArray, IntArray
+from vastsum.types import FloatArray, IntArray, Stretch
 from vastsum.video.glimpse import CELLS, CHROMA_ROWS, COLOUR, COLUMNS, PIXELS, ROWS, glimpse
 from vastsum.video.reader import FrameRange, FrameReader
 from vastsum.video.source import Source, UInt8Array
@@ -50,15 +50,6 @@ _FADED_IN = 8.0  # the least spread of luma, in levels
 _LONGEST_FADE_S, _LEAST_FADE_FRAMES = 3.0, 4
 
 _SERIES = np.dtype([("index", "i8"), ("spread", "f4"), ("kind", "u1"), ("still", "u1")])  # of each frame seen
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Frames from `first` to `last`, both included."""
-
-    first: int
-    last: int
-    kind: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@
     MIN_PIECE_S = 1,
     FLASH_S = 0.5,
     PAUSE_REACH_S = 0.8; // as in fill.py
-  const [BASE, OF_STANDING, OF_LENGTH, OF_BUDGET] = [-0.03, 0.72, -1.12, 1.09]; // as in chance.py
+  const [BASE, OF_STANDING, OF_LENGTH, OF_BUDGET] = [-0.03, 0.71, -1.11, 1.09]; // as in chance.py
   const FLAT = 1e-9,
     FURTHEST = 6; // as in decode.py
 
