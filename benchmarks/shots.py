@@ -26,12 +26,20 @@ from vastsum.video import runs, schedule, shots
 from vastsum.video.source import Source
 
 
+def nothing(*_: object) -> None:
+    """In place of what is measured; a Mock would remember the frames it was given."""
+
+
+def no_shots_found(*_: object) -> shots.Shots:
+    return shots.Shots(np.array([], np.int64), (), ())
+
+
 @contextlib.contextmanager
 def no_shots() -> Iterator[None]:
     with (
-        mock.patch.object(runs, "glimpse", return_value=None),
-        mock.patch.object(schedule.Surprises, "tells", return_value=False),
-        mock.patch.object(shots.ShotFinder, "finish", return_value=shots.Shots(np.array([], np.int64), (), ())),
+        mock.patch.object(runs, "glimpse", nothing),
+        mock.patch.object(schedule.Surprises, "tells", nothing),
+        mock.patch.object(shots.ShotFinder, "finish", no_shots_found),
     ):
         yield
 

@@ -78,7 +78,7 @@ def _values(frame: VideoFrame, layout: _Layout, full_range: bool) -> UInt8Array:
     width = frame.width // COLUMNS * COLUMNS
     rows = _rows(planes[0], layout, frame.height, ROWS)[:, :width].reshape(ROWS, COLUMNS, -1)
     n = rows.shape[2]
-    cells = np.add.reduce(rows, axis=2, dtype=np.uint32) / np.float32(n << layout.shift)
+    cells = np.einsum("rcp->rc", rows, dtype=np.uint32) / np.float32(n << layout.shift)
     pixels: NDArray[Any] = rows[:, :, n // 2] >> layout.shift
     if full_range:
         cells, pixels = 16 + cells * (219 / 255), 16 + pixels * (219 / 255)

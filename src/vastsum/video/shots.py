@@ -134,10 +134,12 @@ class ShotFinder:
 
 def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: int, end: int) -> Iterator[FrameRange]:
     """The frames of this shot and the next between which there is a cut, the next shot's among `begin` … `end` - 1."""
-    pure = ~_mixed(seen)
-    begin, end = int(pure[:begin].sum()), int(pure[:end].sum())
-    seen, indices, times_s = seen[pure], indices[pure], times_s[pure]
     changes = _steps(seen)
+    pure = ~_mixed(seen, changes)
+    if not pure.all():
+        begin, end = int(pure[:begin].sum()), int(pure[:end].sum())
+        seen, indices, times_s = seen[pure], indices[pure], times_s[pure]
+        changes = _steps(seen)
     gaps = np.diff(indices, prepend=indices[0] - 1)
     for at in begin + np.flatnonzero(changes[begin:end] >= _LEAST_CHANGE):
         if (
@@ -154,9 +156,9 @@ def _steps(seen: UInt8Array) -> FloatArray:
     return np.concatenate([np.zeros(1, np.float32), _changes(seen[:-1], seen[1:])])
 
 
-def _mixed(seen: UInt8Array) -> BoolArray:
+def _mixed(seen: UInt8Array, changes: FloatArray) -> BoolArray:
     """Single frames that mix the one before and the one after, as at cuts of a film whose frame rate was changed."""
-    steps = np.append(_steps(seen), 0)
+    steps = np.append(changes, 0)
     mixed = np.zeros(len(seen), np.bool_)
     for at in 1 + np.flatnonzero(np.minimum(steps[1:-2], steps[2:-1]) >= _LEAST_CHANGE / 2):
         before, mean, after = (seen[n, CELLS].astype(np.float32) for n in (at - 1, at, at + 1))
@@ -176,10 +178,14 @@ def _changes(before: UInt8Array, after: UInt8Array) -> FloatArray:
     likeness = (one * other).mean(axis=-1) / np.maximum(spread * other_spread, 1)
     contrast = np.maximum(spread, other_spread)
     gain = np.clip(_USUAL_CONTRAST / np.maximum(contrast, 1), 1, _GREATEST_GAIN)
-    colours = np.maximum(before[..., COLOUR], after[..., COLOUR]) - np.minimum(before[..., COLOUR], after[..., COLOUR])
+    colours = _difference(before[..., COLOUR], after[..., COLOUR])
     levels = np.abs(one - other).mean(axis=-1) + colours.mean(axis=-1, dtype=np.float32)
     changes = levels * gain * np.sqrt(np.clip(1 - likeness, 0, 1))
     return np.asarray(np.where(contrast < _FLAT, levels + np.abs(light - other_light), changes))
+
+
+def _difference(one: UInt8Array, other: UInt8Array) -> UInt8Array:
+    return np.maximum(one, other) - np.minimum(one, other)
 
 
 def _centred(cells: UInt8Array) -> tuple[FloatArray, FloatArray]:
@@ -230,7 +236,7 @@ def _is_motion(before: UInt8Array, after: UInt8Array) -> bool:
 
 
 def _greatest_change(before: UInt8Array, after: UInt8Array) -> int:
-    return int((np.maximum(before[CELLS], after[CELLS]) - np.minimum(before[CELLS], after[CELLS])).max())
+    return int(_difference(before[CELLS], after[CELLS]).max())
 
 
 def _kinds(seen: UInt8Array) -> UInt8Array:
@@ -243,20 +249,22 @@ def _kinds(seen: UInt8Array) -> UInt8Array:
 
 def _bars(seen: UInt8Array) -> BoolArray:
     """Whether most of the height, or of the width, is bars of one colour each, saturated and of several hues."""
-    luma = seen[:, CELLS].reshape(len(seen), ROWS, COLUMNS)
-    colour = seen[:, COLOUR].reshape(len(seen), 2, CHROMA_ROWS, COLUMNS).astype(np.float32) - 128
-    upright = _are_bars(luma[:, : ROWS * 3 // 5], colour[:, :, : CHROMA_ROWS * 3 // 5])
-    lying = _are_bars(luma.swapaxes(1, 2)[:, : COLUMNS * 3 // 5], colour.swapaxes(2, 3)[:, :, : COLUMNS * 3 // 5])
-    return upright | lying
+    luma = seen[:, CELLS].reshape(-1, ROWS, COLUMNS)
+    colour = seen[:, COLOUR].reshape(-1, 2, CHROMA_ROWS, COLUMNS)
+    return _upright_bars(luma, colour) | _upright_bars(luma.swapaxes(1, 2), colour.swapaxes(2, 3))
 
 
-def _are_bars(luma: UInt8Array, colour: FloatArray) -> BoolArray:
+def _upright_bars(luma: UInt8Array, colour: UInt8Array) -> BoolArray:
+    luma = luma[:, : luma.shape[1] * 3 // 5]
+    bars = (_difference(luma[:, 0], luma[:, -1]) <= _BAR_RANGE).mean(axis=1) >= _BARS_PART  # spares most a closer look
+    luma, colour = luma[bars], colour[bars, :, : colour.shape[2] * 3 // 5]
     constant = (np.ptp(luma, axis=1) <= _BAR_RANGE).mean(axis=1) >= _BARS_PART
-    u, v = np.median(colour, axis=2).swapaxes(0, 1)  # (n, bars)
+    u, v = np.median(colour.astype(np.float32) - 128, axis=2).swapaxes(0, 1)  # (n, bars)
+    hues = np.floor(np.arctan2(v, u) / (np.pi / 3))
     saturated = np.hypot(u, v) >= _SATURATED
-    sector = np.floor(np.arctan2(v, u) / (np.pi / 3)).astype(np.int8)
-    n_hues = sum((saturated & (sector == s)).any(axis=1).astype(np.int8) for s in range(-3, 3))
-    return np.asarray(constant & (n_hues >= _BAR_HUES))
+    n_hues = np.sum([(saturated & (hues == sector)).any(axis=1) for sector in range(-3, 3)], axis=0)
+    bars[bars] = constant & (n_hues >= _BAR_HUES)
+    return bars
 
 
 def _dead(series: NDArray[np.void], cuts: IntArray, timeline: Timeline) -> Iterator[Stretch]:
