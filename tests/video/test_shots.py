@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from av.video.frame import PictureType
 
+from vastsum.features.watching import watch
 from vastsum.types import Stretch
 from vastsum.video import Shots, sample
 from vastsum.video.shots import ShotFinder
@@ -347,3 +348,19 @@ def test_little_is_kept() -> None:
         finder.add(index, index / 25, values)
     kept = sum(part.nbytes for part in finder._series) + sum(part.nbytes for part in finder._glimpses)
     assert kept < 5000 * 16 + 2304 * 300
+
+
+class MeanColour:
+    """All of a backbone that watching asks for."""
+
+    width, input_size, frames_at_once = 3, (32, 32), 8
+
+    def start(self, frames: np.ndarray) -> Callable[[], np.ndarray]:
+        return lambda: frames.mean(axis=(1, 2))
+
+
+def test_watching_brings_shots_along(tmp_path: Path) -> None:
+    watched = watch(film(tmp_path / "a", shot(0, 33) + card(0, 20) + shot(1, 40)), MeanColour(), 2.0)  # type: ignore[arg-type]
+    assert list(watched.shots.cuts) == [33, 53]
+    assert watched.shots.dead == (Stretch(33, 52, "black"),)
+    assert len(watched.features) == len(watched.picks)

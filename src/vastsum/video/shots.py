@@ -353,12 +353,13 @@ def _looked_closer(source: Source, timeline: Timeline, gaps: list[FrameRange]) -
 
 
 def _cuts_between(frames: Iterator[VideoFrame], timeline: Timeline, scaler: VideoReformatter) -> list[int]:
-    looked = [(timeline.index_of(frame.pts or 0), glimpse(frame, scaler)) for frame in frames]
-    indices = np.array([index for index, values in looked if values is not None])
-    seen = np.array([values for _, values in looked if values is not None])
+    looked = {timeline.index_of(frame.pts or 0): glimpse(frame, scaler) for frame in frames}
+    seen = {index: values for index, values in looked.items() if values is not None}
     if len(seen) < 2:
         return []
-    return [after for _, after in _hard_cuts(seen, indices, timeline.times_s[indices], 1, len(seen))]
+    indices = np.array(list(seen))
+    cuts = _hard_cuts(np.array(list(seen.values())), indices, timeline.times_s[indices], 1, len(seen))
+    return [after for _, after in cuts]
 
 
 def _affordable(gaps: list[FrameRange], timeline: Timeline, n_seen: int) -> list[FrameRange]:

@@ -303,8 +303,8 @@
         { className: "legend" },
         mark("of-curve", "importance"),
         mark("of-band", "± how sure the mean of people is"),
-        mark("of-chosen", "chosen: people might to would"),
-        mark("of-left-out", "left out: people might to would not"),
+        mark("of-chosen", "chosen: the stronger, the likelier"),
+        mark("of-left-out", "left out: the greyer, the surer"),
       );
       this.replaceChildren(
         stage,
