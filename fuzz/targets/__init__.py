@@ -19,6 +19,7 @@ NAMES = (
     "outcome-json",
     "checkpoint",
     "benchmark-h5",
+    "studio-request",
     "video",
 )
 
