@@ -192,6 +192,8 @@ def beep_onsets_s(samples: np.ndarray) -> list[float]:
 
 _VFR_TIMES = list(np.cumsum([0, *([10, 50, 33, 400, 20, 20, 90, 33, 33, 1100] * 8)]))[:80]
 
+_AV1 = {"preset": "10", "crf": "15", "svtav1-params": "lp=1"}  # several threads now and then lose a timestamp
+
 KINDS: dict[str, tuple[str, Recipe]] = {
     "h264 mp4": (".mp4", Recipe(b_frames=3, sounds=["aac"])),
     "h264 mp4 short GOP": (".mp4", Recipe(b_frames=2, gop=12)),
@@ -211,8 +213,8 @@ KINDS: dict[str, tuple[str, Recipe]] = {
         Recipe(codec="libvpx", options={"auto-alt-ref": "1", "lag-in-frames": "16"}),
     ),
     "vp9 webm": (".webm", Recipe(codec="libvpx-vp9", options={"cpu-used": "8", "deadline": "realtime"})),
-    "av1 mp4": (".mp4", Recipe(codec="libsvtav1", options={"preset": "10", "crf": "15"}, n_frames=60)),
-    "av1 webm": (".webm", Recipe(codec="libsvtav1", options={"preset": "10", "crf": "15"}, n_frames=60)),
+    "av1 mp4": (".mp4", Recipe(codec="libsvtav1", options=_AV1, n_frames=60)),
+    "av1 webm": (".webm", Recipe(codec="libsvtav1", options=_AV1, n_frames=60)),
     "mpeg4 avi": (".avi", Recipe(codec="mpeg4", b_frames=2, sounds=["libmp3lame"])),
     "mpeg4 mov": (".mov", Recipe(codec="mpeg4", sounds=["aac"])),
     "mpeg2 mpg": (".mpg", Recipe(codec="mpeg2video", b_frames=2)),
