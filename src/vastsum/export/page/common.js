@@ -68,15 +68,17 @@
       if (!segments[k - 1]?.selected) return void pieces.push({ ...segment, ks: [k] });
       const piece = pieces.at(-1);
       const share = (segment.end_s - segment.start_s) / (segment.end_s - piece.start_s);
-      for (const name of ["importance", "uncertainty", "chance"])
-        piece[name] += share * (segment[name] - piece[name]);
+      for (const name of ["importance", "uncertainty", "chance"]) piece[name] += share * (segment[name] - piece[name]);
       Object.assign(piece, { end_frame: segment.end_frame, end_s: segment.end_s, ks: [...piece.ks, k] });
     });
     return pieces;
   };
   vastsum.howSure = (summary) => {
     const words = vastsum.pieces(summary).map(({ chance }) => vastsum.inWords(chance));
-    const counted = ["clear", "likely", "could go either way"].map((word) => [words.filter((one) => one === word), word]);
+    const counted = ["clear", "likely", "could go either way"].map((word) => [
+      words.filter((one) => one === word),
+      word,
+    ]);
     return counted.flatMap(([{ length }, word]) => (length ? [`${length} ${word}`] : [])).join(", ");
   };
   vastsum.sureness = (chance) => `${vastsum.percent(chance)} would include it`;

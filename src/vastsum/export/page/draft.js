@@ -204,7 +204,8 @@
         }
         const droppable = segments.filter(({ selected, origin }) => selected && free[origin]);
         if (unswapped || durationOf(segments) >= LEAST * budget_s || droppable.length === 0) break;
-        const worth = ({ start_frame, end_frame }) => Math.fround(this.#worth[end_frame + 1] - this.#worth[start_frame]);
+        const worth = ({ start_frame, end_frame }) =>
+          Math.fround(this.#worth[end_frame + 1] - this.#worth[start_frame]);
         const least = droppable.reduce((a, b) => (worth(b) < worth(a) ? b : a));
         free[least.origin] = false;
         unswapped = segments;

@@ -143,7 +143,12 @@
           { className: "scene", "data-ks": piece.ks.join(" ") },
           element(
             "button",
-            { type: "button", className: "still", ariaLabel: `Play from ${time}`, onclick: () => playFrom(piece.ks[0]) },
+            {
+              type: "button",
+              className: "still",
+              ariaLabel: `Play from ${time}`,
+              onclick: () => playFrom(piece.ks[0]),
+            },
             picture(piece),
             element("span", {}, time),
           ),
@@ -160,11 +165,7 @@
             element(
               "div",
               { className: "row" },
-              element(
-                "span",
-                { className: "quiet" },
-                vastsum.sureness(piece.chance),
-              ),
+              element("span", { className: "quiet" }, vastsum.sureness(piece.chance)),
               element(
                 "button",
                 {
@@ -195,21 +196,19 @@
       element(
         "div",
         { className: "chips" },
-        segments
-          .slice(0, MAX_CHIPS)
-          .map((segment) =>
-            element(
-              "button",
-              {
-                type: "button",
-                className: "chip",
-                ariaLabel: `Go to ${timecode(segment.start_s)}`,
-                onclick: () => timeline.seek(segment.start_s),
-              },
-              picture(segment),
-              `${timecode(segment.start_s)} + ${length(segment.end_s - segment.start_s)}`,
-            ),
+        segments.slice(0, MAX_CHIPS).map((segment) =>
+          element(
+            "button",
+            {
+              type: "button",
+              className: "chip",
+              ariaLabel: `Go to ${timecode(segment.start_s)}`,
+              onclick: () => timeline.seek(segment.start_s),
+            },
+            picture(segment),
+            `${timecode(segment.start_s)} + ${length(segment.end_s - segment.start_s)}`,
           ),
+        ),
         segments.length > MAX_CHIPS
           ? element("span", { className: "quiet" }, `and ${segments.length - MAX_CHIPS} more`)
           : null,

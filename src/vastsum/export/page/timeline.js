@@ -665,7 +665,11 @@
           src && element("img", { src, alt: "" }),
           element("b", {}, timecode(time_s, 2)),
           element("div", {}, `${selected ? "chosen" : "left out"}, ${sure}`),
-          element("div", { className: "quiet" }, `importance ${importance.toFixed(2)}, to one person ± ${uncertainty.toFixed(2)}`),
+          element(
+            "div",
+            { className: "quiet" },
+            `importance ${importance.toFixed(2)}, to one person ± ${uncertainty.toFixed(2)}`,
+          ),
           element("div", { className: "quiet" }, `segment ${this.#hovered + 1}, ${length(end_s - start_s)}`),
         ].filter(Boolean),
       );
