@@ -103,7 +103,8 @@ class Summarizer:
         info = probe(video)
         stop = Event()
         with ThreadPoolExecutor(1) as pool:
-            heard = pool.submit(find_speech, video, stop=stop) if self.speech else None
+            listens = self.speech and not self.keyframe_cuts  # at key frames there is no room to move a cut
+            heard = pool.submit(find_speech, video, stop=stop) if listens else None
             try:
                 features, picks, timeline, shots = watch(
                     video,
@@ -113,10 +114,9 @@ class Summarizer:
                     threads=self.threads,
                     progress=lambda done_s, total_s: report("watching", done_s, total_s),
                 )
-            except BaseException:
-                stop.set()
-                raise
-            speech = heard.result() if heard else SILENCE
+                speech = heard.result() if heard else SILENCE
+            finally:
+                stop.set()  # whatever happened: the pool waits for its thread
         share, of_budget = asked.fraction_of(timeline.duration_s), asked.warnings(timeline.duration_s)
         timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings, *of_budget))
         report("segmenting", 0, None)
@@ -163,7 +163,11 @@ def pause_frame(speech: Speech, timeline: Timeline, frame: int) -> int | None:
 
 def marks_of(shots: Shots, speech: Speech, timeline: Timeline) -> Marks:
     """Seconds of sound become frames of the picture."""
-    spoken = [Stretch(timeline.frame_at(start_s), timeline.frame_at(end_s)) for start_s, end_s in speech.spans]
+    spoken: list[Stretch] = []
+    for start_s, end_s in speech.spans:
+        free = spoken[-1].last_frame + 1 if spoken else 0  # at few frames a second, spans may meet in one
+        first, last = max(timeline.frame_at(start_s), free), timeline.frame_at(end_s)
+        spoken += [Stretch(first, last)] if first <= last else []
     pauses = {
         pause_frame(speech, timeline, frame)
         for one in spoken
