@@ -61,8 +61,8 @@ def _port() -> int:
     data = tempfile.TemporaryDirectory()
     with socket.create_server(("127.0.0.1", 0)) as free:
         settings = Settings(data=Path(data.name), port=free.getsockname()[1], library=Path(data.name))
-    logging.getLogger("uvicorn.error").disabled = True  # it names every request that is none
     server = make_server(settings)
+    logging.getLogger("uvicorn.error").disabled = True  # it has a line for every request that is none
     thread = threading.Thread(target=lambda: server.run(sockets=[listen(settings)]), daemon=True)
     thread.start()
     atexit.register(data.cleanup)
