@@ -108,7 +108,6 @@ def test_no_sound_silence_and_music_have_no_speech_and_every_place_will_do(tmp_p
         speech = find_speech(film)
         assert speech.spans == []
         assert speech.warnings == ()
-        assert not speech.is_speech_at(0.5)
         assert speech.pause_near(0.5, 0.8) == 0.5
 
 

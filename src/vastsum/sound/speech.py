@@ -50,10 +50,6 @@ class Speech:
                 spans.append((float(start_s), float(end_s)))
         return [(start_s, end_s) for start_s, end_s in spans if end_s - start_s >= _SHORTEST_SPEECH_S]
 
-    def is_speech_at(self, time_s: float) -> bool:
-        """Whether a time lies in one of the spans."""
-        return self._is_speech_in(time_s, time_s)
-
     def pause_near(self, time_s: float, within_s: float) -> float | None:
         """The best time to cut, at most `within_s` away, so that no word is broken: the quietest and clearest pause.
 
