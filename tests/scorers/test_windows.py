@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vastsum.scorers import windows
@@ -14,6 +14,7 @@ from vastsum.types import FloatArray
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60))
+@example([16, 1, 1, 1, 1, 1])
 def test_windows_overlap_and_hold_every_pick_and_whole_segments(sizes: list[int]) -> None:
     ids = np.repeat(np.arange(0, 2 * len(sizes), 2), sizes)  # every other segment has no pick
     with pytest.MonkeyPatch.context() as patched:

@@ -21,8 +21,8 @@ def predict_in_windows(
     ids: IntArray, predict: Callable[[int, int], tuple[FloatArray, FloatArray]], where: object
 ) -> Prediction:
     """`predict` gives mean and standard deviation of a range of picks, seen by themselves; `ids` are the segments they
-    lie in. A pick that two windows see is told of more by the one in which it lies further inside. `where` names the
-    model, should its scores be no numbers."""
+    lie in. Where two windows overlap, their scores are averaged; the window that a pick lies further inside of weighs
+    more. `where` names the model in errors."""
     prediction = _joined(ids, predict)
     if not prediction.is_sound:
         problem = "gives scores that are no numbers, or too large to calculate with"
@@ -55,5 +55,7 @@ def windows_of(ids: IntArray) -> Iterator[tuple[int, int]]:
         yield start, end
         again = end - (end - start) // SHARED
         if again < len(ids):
-            whole = int(np.searchsorted(ids, ids[again]))
-            start = whole if whole > start else again
+            whole, after = (int(np.searchsorted(ids, ids[again], side)) for side in ("left", "right"))
+            if whole <= start:  # from within the same segment, no further one would fit
+                whole = after if after < end else again
+            start = whole

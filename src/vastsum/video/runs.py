@@ -46,8 +46,8 @@ class Runs(Closing):
     """Takes packets in decoding order and gives the pictures of the wanted frames in order of presentation.
 
     Where a wanted frame is lost, the frames before and after it come instead; and so does the last frame of each run,
-    since the next may begin with a loss. With `keyframes_only` each packet is a run of its own. `glimpsed` is told of
-    every decoded frame, in the same order.
+    since the next may begin with a loss. With `keyframes_only` each packet is a run of its own. `glimpsed` is
+    called with every decoded frame, in the same order.
     """
 
     def __init__(

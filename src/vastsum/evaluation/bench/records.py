@@ -57,7 +57,7 @@ class Task:
 
     @property
     def what(self) -> str:
-        """Which method on which file: what progress is told of."""
+        """Which method on which file, as progress reports show it."""
         return f"{self.method} on {self.data}"
 
     @property
