@@ -32,9 +32,9 @@ from uuid import uuid4
 import av
 import numpy as np
 
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.crew import Attempt, Crew, Do, share_out
-from vastsum.scale.local import LocalCrew
+from vastsum.jobs.cluster import RayCrew
+from vastsum.jobs.crew import Attempt, Crew, Do, share_out
+from vastsum.jobs.local import LocalCrew
 
 WIDTH, HEIGHT, FPS, AUDIO_RATE = 320, 180, 25, 48_000
 

@@ -12,7 +12,7 @@ import vastsum
 SOURCE = Path(vastsum.__file__).parent
 ROOMS = [
     "errors", "types", "files", "assets", "onnx_runtime", "video", "sound", "features", "segmentation", "scorers",
-    "selection", "summary", "export", "data", "training", "evaluation", "serve", "scale", "cli",
+    "selection", "summary", "export", "data", "training", "evaluation", "jobs", "serve", "cli",
 ]  # fmt: skip
 FACE = {"__init__", "__main__", "summarizer"}  # the public face may look into every room
 ALLOWED = {("summary", "export")}  # Summary.save hands itself to the export room

@@ -54,11 +54,11 @@ import sys, time
 from functools import partial
 
 import vastsum
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item
-from vastsum.scale.local import LocalCrew
-from vastsum.scale.places import open_place
-from vastsum.scale.work import Settings, Worker
+from vastsum.jobs.crew import Attempt
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.local import LocalCrew
+from vastsum.jobs.places import open_place
+from vastsum.jobs.work import Settings, Worker
 
 film, out = sys.argv[1:]
 settings = Settings("15%", ("mp4", "json"), 2.0, "efficientnet_lite0", "vastsum")

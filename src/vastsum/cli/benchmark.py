@@ -66,7 +66,7 @@ def benchmark(
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.tables import COST_NOTE, write_tables
     from vastsum.evaluation.bench.work import work
-    from vastsum.scale.bench import work_on
+    from vastsum.jobs.bench import work_on
     from vastsum.training.methods import ABLATED, METHODS, from_imagenet
 
     if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():

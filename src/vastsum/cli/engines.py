@@ -11,7 +11,7 @@ import typer
 from vastsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vastsum.scale.fleet import CrewOf
+    from vastsum.jobs.fleet import CrewOf
 
 _MAX_ON_A_GPU = 4  # processes; each holds the models
 
@@ -36,7 +36,7 @@ def refuse_cluster_options(address: str | None, gpus_per_worker: float | None) -
 
 
 def ray_crew(device: str, address: str | None, workers: int | None, gpus_per_worker: float | None) -> CrewOf:
-    from vastsum.scale.cluster import RayCrew
+    from vastsum.jobs.cluster import RayCrew
 
     gpus = gpus_per_worker if gpus_per_worker is not None else float(device.startswith("cuda"))
     return partial(RayCrew, n_workers=workers, address=address, gpus=gpus)
@@ -45,7 +45,7 @@ def ray_crew(device: str, address: str | None, workers: int | None, gpus_per_wor
 def local_crew(device: str, workers: int | None, n_tasks: int) -> tuple[CrewOf, int]:
     """The crew, and how many threads each worker may use: all cores are used, and none by two."""
     from vastsum.features.onnx_model import available_cores
-    from vastsum.scale.local import LocalCrew
+    from vastsum.jobs.local import LocalCrew
 
     cores = available_cores()
     n_workers = workers or max(1, min(n_tasks, cores if device in ("cpu", "auto") else _MAX_ON_A_GPU))

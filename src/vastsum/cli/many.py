@@ -14,8 +14,8 @@ from vastsum.cli.progress import counting
 from vastsum.errors import install_extra
 
 if TYPE_CHECKING:
-    from vastsum.scale.outcome import Outcome
-    from vastsum.scale.work import Settings
+    from vastsum.jobs.outcome import Outcome
+    from vastsum.jobs.work import Settings
 
 
 def summarize_many(
@@ -31,10 +31,10 @@ def summarize_many(
     retry_failed: bool,
 ) -> None:
     """All videos into one place. Ends with exit code 1 where some have no summary."""
-    from vastsum.scale.fleet import summarize_all
-    from vastsum.scale.inputs import find_items
-    from vastsum.scale.outcome import TABLE, can_make_tables
-    from vastsum.scale.places import open_place
+    from vastsum.jobs.fleet import summarize_all
+    from vastsum.jobs.inputs import find_items
+    from vastsum.jobs.outcome import TABLE, can_make_tables
+    from vastsum.jobs.places import open_place
 
     items, place = find_items(videos), open_place(output)
     if engine is Engine.ray:

@@ -93,7 +93,7 @@ def summarize(
         raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
     read_budget(budget)  # refuse nonsense before any work
     if _are_many(videos, output, engine):
-        from vastsum.scale.work import Settings
+        from vastsum.jobs.work import Settings
 
         settings = Settings(
             budget,
@@ -169,8 +169,8 @@ def summarize(
 
 def _are_many(videos: Sequence[str], output: str | None, engine: Engine) -> bool:
     """Whether to share out the work: there is a place for all results, and more than one file of this machine."""
-    from vastsum.scale.inputs import is_manifest
-    from vastsum.scale.places import is_url
+    from vastsum.jobs.inputs import is_manifest
+    from vastsum.jobs.places import is_url
 
     elsewhere = next((video for video in videos if is_url(video) or is_manifest(video)), None)
     if output is not None:
@@ -188,7 +188,7 @@ def _targets(
 ) -> dict[str, Path]:
     """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
     from vastsum.export.writing import targets_of
-    from vastsum.scale.places import check_path
+    from vastsum.jobs.places import check_path
 
     targets = targets_of(video, folder, wanted, copy=copy)
     for path in targets.values():

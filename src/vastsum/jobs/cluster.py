@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vastsum.errors import ConfigError, MissingExtraError, VastsumError
-from vastsum.scale.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
+from vastsum.jobs.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
 
 _LOCAL_STORE_BYTES = 100 * 2**20  # tasks and outcomes are small; videos never pass through Ray
 _PATIENCE_S = 1.0  # how often signals are looked at while nothing happens

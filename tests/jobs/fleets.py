@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from vastsum.scale.fleet import CrewOf, summarize_all
-from vastsum.scale.inputs import find_items
-from vastsum.scale.outcome import Outcome
-from vastsum.scale.places import open_place
-from vastsum.scale.work import Settings
+from vastsum.jobs.fleet import CrewOf, summarize_all
+from vastsum.jobs.inputs import find_items
+from vastsum.jobs.outcome import Outcome
+from vastsum.jobs.places import open_place
+from vastsum.jobs.work import Settings
 
 SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum")
 

@@ -15,8 +15,8 @@ from vastsum.evaluation.bench.judges import Judges
 from vastsum.evaluation.bench.plan import Plan
 from vastsum.evaluation.bench.records import Record
 from vastsum.evaluation.bench.work import Group, Report, keep, record_of, records_of, waiting_groups
-from vastsum.scale.crew import Attempt, share_out
-from vastsum.scale.fleet import CrewOf
+from vastsum.jobs.crew import Attempt, share_out
+from vastsum.jobs.fleet import CrewOf
 
 
 class Trainer:

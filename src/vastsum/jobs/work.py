@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vastsum.export.writing import targets_of, write_all
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item
-from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import Place, at_hand, is_url, sweep
+from vastsum.jobs.crew import Attempt
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.outcome import Ledger, Outcome
+from vastsum.jobs.places import Place, at_hand, is_url, sweep
 from vastsum.summarizer import Summarizer
 from vastsum.summary import Summary
 from vastsum.video import probe

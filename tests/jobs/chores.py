@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vastsum.errors import ConfigError
-from vastsum.scale.crew import Attempt
+from vastsum.jobs.crew import Attempt
 
 Chore = tuple[str, int]
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from vastsum.errors import OutputError, VastsumError
 from vastsum.export import FORMATS
-from vastsum.scale.crew import SOMEWHERE, Attempt, Crew, Finished, Start, share_out
-from vastsum.scale.inputs import Item
-from vastsum.scale.outcome import Ledger, Outcome, can_make_tables
-from vastsum.scale.places import Place
-from vastsum.scale.work import Settings, Worker
+from vastsum.jobs.crew import SOMEWHERE, Attempt, Crew, Finished, Start, share_out
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.outcome import Ledger, Outcome, can_make_tables
+from vastsum.jobs.places import Place
+from vastsum.jobs.work import Settings, Worker
 
 CrewOf = Callable[[Start], Crew]
 Report = Callable[[Outcome], None]

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from vastsum.errors import VastsumError
-from vastsum.scale.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
+from vastsum.jobs.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
 
 _CONTEXT = multiprocessing.get_context("spawn")
 _READY = "ready"

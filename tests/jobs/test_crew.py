@@ -21,9 +21,9 @@ import vastsum
 from vastsum.data import Dataset, load_splits
 from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.crew import Finished, WorkerDiedError, share_out
-from vastsum.scale.fleet import CrewOf
+from vastsum.jobs.cluster import RayCrew
+from vastsum.jobs.crew import Finished, WorkerDiedError, share_out
+from vastsum.jobs.fleet import CrewOf
 
 ALL_SORTS: list[Chore] = [
     ("adds", 1), ("kills", 2), ("adds", 3), ("fails", 4), ("kills once", 5), ("fails once", 6), ("adds", 7),
@@ -137,7 +137,7 @@ def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> Non
     torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
     from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
     from vastsum.evaluation.bench.work import work
-    from vastsum.scale.bench import work_on
+    from vastsum.jobs.bench import work_on
 
     first, *_ = load_splits(tvsum).splits
     benchmark = Benchmark(tvsum, Splits("one split", (first,)))

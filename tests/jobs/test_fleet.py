@@ -25,12 +25,12 @@ from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.errors import ConfigError, OutputError, VideoError
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item, find_items
-from vastsum.scale.local import LocalCrew
-from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import RemotePlace, open_place
-from vastsum.scale.work import Worker
+from vastsum.jobs.crew import Attempt
+from vastsum.jobs.inputs import Item, find_items
+from vastsum.jobs.local import LocalCrew
+from vastsum.jobs.outcome import Ledger, Outcome
+from vastsum.jobs.places import RemotePlace, open_place
+from vastsum.jobs.work import Worker
 from vastsum.video import probe
 
 

@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 
 from films import Recipe, make_video
 
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.fleet import CrewOf
-from vastsum.scale.local import LocalCrew
+from vastsum.jobs.cluster import RayCrew
+from vastsum.jobs.fleet import CrewOf
+from vastsum.jobs.local import LocalCrew
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,8 @@ def films(film: Path, tmp_path: Path) -> Callable[[int], Path]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Ray on this machine, as small as it gets; its workers find the modules of these tests."""
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(Path(__file__).parent)}
+    found_in = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(found_in)}
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[scale]'")
     ray.init(
         address="local",
