@@ -58,7 +58,8 @@ from vastsum.jobs.crew import Attempt
 from vastsum.jobs.inputs import Item
 from vastsum.jobs.local import LocalCrew
 from vastsum.jobs.places import open_place
-from vastsum.jobs.work import Settings, Worker
+from vastsum.jobs.one import Settings
+from vastsum.jobs.work import Worker
 
 film, out = sys.argv[1:]
 settings = Settings("15%", ("mp4", "json"), 2.0, "efficientnet_lite0", "vastsum")

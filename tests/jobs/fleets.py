@@ -10,9 +10,9 @@ import pytest
 
 from vastsum.jobs.fleet import CrewOf, summarize_all
 from vastsum.jobs.inputs import find_items
+from vastsum.jobs.one import Settings
 from vastsum.jobs.outcome import Outcome
 from vastsum.jobs.places import open_place
-from vastsum.jobs.work import Settings
 
 SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum")
 

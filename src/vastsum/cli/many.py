@@ -14,8 +14,8 @@ from vastsum.cli.progress import counting
 from vastsum.errors import install_extra
 
 if TYPE_CHECKING:
+    from vastsum.jobs.one import Settings
     from vastsum.jobs.outcome import Outcome
-    from vastsum.jobs.work import Settings
 
 
 def summarize_many(
@@ -61,12 +61,13 @@ def summarize_many(
             retry_failed=retry_failed,
             threads=threads,
         )
-    _show_all(outcomes, n_before=len(outcomes) - len(reported))
+    failures = [(outcome.source, _why(outcome)) for outcome in outcomes if outcome.status == "failed"]
+    show_count(len(outcomes), failures, n_before=len(outcomes) - len(reported))
     if can_make_tables():
         results.print(f"wrote {shown(place.shown(TABLE))}", soft_wrap=True)
     else:
         errors.print(f"[yellow]note:[/] no {TABLE} without pyarrow; {shown(install_extra('scale'))}", soft_wrap=True)
-    if any(outcome.status != "done" for outcome in outcomes):
+    if failures:
         raise typer.Exit(1)
 
 
@@ -87,14 +88,14 @@ def _show(outcome: Outcome, written: Sequence[str]) -> None:
         results.print(f"wrote {shown(path)}", soft_wrap=True)
 
 
-def _show_all(outcomes: Sequence[Outcome], n_before: int) -> None:
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+def show_count(n_videos: int, failures: Sequence[tuple[str, str]], n_before: int = 0) -> None:
+    """How many have a summary; of the others, which and why."""
     before = f", {n_before} of them before" if n_before else ""
-    results.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} videos summarised{before}")
-    if failed:
+    results.print(f"{n_videos - len(failures)} of {n_videos} videos summarised{before}")
+    if failures:
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
-        for outcome in failed:
-            table.add_row(shown(outcome.source), shown(_why(outcome)))
+        for source, why in failures:
+            table.add_row(shown(source), shown(why))
         results.print(table)
 
 

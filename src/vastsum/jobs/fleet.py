@@ -12,9 +12,10 @@ from vastsum.errors import OutputError, VastsumError
 from vastsum.export import FORMATS
 from vastsum.jobs.crew import SOMEWHERE, Attempt, Crew, Finished, Start, share_out
 from vastsum.jobs.inputs import Item
+from vastsum.jobs.one import Settings
 from vastsum.jobs.outcome import Ledger, Outcome, can_make_tables
 from vastsum.jobs.places import Place
-from vastsum.jobs.work import Settings, Worker
+from vastsum.jobs.work import Worker
 
 CrewOf = Callable[[Start], Crew]
 Report = Callable[[Outcome], None]
