@@ -22,10 +22,10 @@ from scenarios import SCENARIOS, Stage
 
 import vastsum
 from vastsum.export import FORMATS
-from vastsum.jobs.crew import Attempt
 from vastsum.jobs.inputs import Item
 from vastsum.jobs.one import Settings
 from vastsum.jobs.places import open_place
+from vastsum.jobs.pool import Attempt
 from vastsum.jobs.work import Worker
 from vastsum.serve import worker as studio_worker
 from vastsum.serve.settings import Settings as StudioSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vastsum.jobs.fleet import CrewOf, summarize_all
+from vastsum.jobs.fleet import PoolOf, summarize_all
 from vastsum.jobs.inputs import find_items
 from vastsum.jobs.one import Settings
 from vastsum.jobs.outcome import Outcome
@@ -18,10 +18,10 @@ SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum"
 
 
 def summarize_into(
-    folder: Path, out: Path, crew_of: CrewOf, settings: Settings = SETTINGS, **options: Any
+    folder: Path, out: Path, pool_of: PoolOf, settings: Settings = SETTINGS, **options: Any
 ) -> list[Outcome]:
     place = open_place(str(out))
-    return summarize_all(find_items([str(folder)]), settings, place, crew_of, report=lambda _: None, **options)
+    return summarize_all(find_items([str(folder)]), settings, place, pool_of, report=lambda _: None, **options)
 
 
 def results_in(out: Path) -> dict[str, int]:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
-from vastsum.cli.engines import Engine, local_crew, ray_crew, refuse_cluster_options
+from vastsum.cli.engines import Engine, cluster, processes, refuse_cluster_options
 from vastsum.cli.progress import counting
 from vastsum.errors import install_extra
 
@@ -38,10 +38,10 @@ def summarize_many(
 
     items, place = find_items(videos), open_place(output)
     if engine is Engine.ray:
-        crew_of, threads = ray_crew(settings.device, address, workers, gpus_per_worker), 1
+        pool_of, threads = cluster(settings.device, address, workers, gpus_per_worker), 1
     else:
         refuse_cluster_options(address, gpus_per_worker)
-        crew_of, threads = local_crew(settings.device, workers, len(items))
+        pool_of, threads = processes(settings.device, workers, len(items))
     with counting(transient=True) as progress:
         bar = progress.add_task("summarising", total=len(items))
         reported: list[Outcome] = []
@@ -55,7 +55,7 @@ def summarize_many(
             items,
             settings,
             place,
-            crew_of,
+            pool_of,
             report=report,
             overwrite=overwrite,
             retry_failed=retry_failed,

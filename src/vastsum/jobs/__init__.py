@@ -1,5 +1,5 @@
-"""The same work on many videos at once, by processes of this machine or by a Ray cluster.
+"""Videos become files here: one by `summarize_one`, many by a pool of workers on this machine or on a Ray cluster.
 
-`inputs` says which videos, `places` where results go, `work` does one video, `outcome` remembers how it went, `crew`
-hands out the work and gives each video a second chance. `local` and `cluster` differ in who works, and in nothing else.
+`one` does one video. Of many, `inputs` says which videos, `places` where results go, `work` does each once, `outcome`
+remembers how it went. `pool` hands out work; `local` and `cluster` say who the workers are, and differ in nothing else.
 """

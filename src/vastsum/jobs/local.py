@@ -1,123 +1,134 @@
-"""A crew of processes on this machine."""
+"""Workers that are processes of this machine."""
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from vastsum.errors import VastsumError
-from vastsum.jobs.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
+from vastsum.jobs.pool import Pool, Start, Tell, WorkerDiedError, answer, started
 
 _CONTEXT = multiprocessing.get_context("spawn")
-_READY = "ready"
 # Libraries that multiply matrices start as many threads as there are cores, in every worker, unless told otherwise.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SAID_BYTES = 4000
+_starting = threading.Lock()
 
 
-@dataclass
-class _Member:
-    process: Any
-    pipe: Connection
-    attempt: Attempt[Any] | None = None
-    is_ready: bool = False
+def local_pool(start: Start, n_workers: int, *, threads: int | None = None) -> Pool:
+    """`threads` is how many each worker may use to multiply matrices."""
+    return Pool(LocalEngine(start, n_workers, threads=threads))
 
 
-class LocalCrew:
-    """`concurrent.futures` would give up on all workers when one of them dies."""
+class LocalEngine:
+    """`held` is a file that stays open, and so locked, as long as a worker lives. With `keep_said`, what workers print
+    is not shown but kept for when they die."""
 
-    def __init__(self, start: Start, n_workers: int, *, threads: int) -> None:
+    def __init__(
+        self,
+        start: Start,
+        n_workers: int,
+        *,
+        threads: int | None = None,
+        held: int | None = None,
+        keep_said: bool = False,
+    ) -> None:
+        self.n_workers = n_workers
         self._start, self._threads = start, threads
-        self._stillbirths = Stillbirths(2 * n_workers)
-        self._members: list[_Member] = []
-        with _environment(dict.fromkeys(_THREADS, str(threads))):
-            self._members += [self._hire() for _ in range(n_workers)]
+        self._held, self._keep_said = (held, keep_said) if os.name == "posix" else (None, False)
 
-    @property
-    def n_idle(self) -> int:
-        return sum(member.is_ready and member.attempt is None for member in self._members)
-
-    @property
-    def n_busy(self) -> int:
-        return sum(member.attempt is not None for member in self._members)
-
-    def hand(self, attempt: Attempt[Any]) -> None:
-        member = next(member for member in self._members if member.is_ready and member.attempt is None)
-        member.attempt = attempt
-        with contextlib.suppress(OSError):  # it died meanwhile, which `news` finds out
-            member.pipe.send(attempt)
-
-    def news(self) -> list[Finished[Any, Any]]:
-        happened = wait([member.pipe for member in self._members])
-        finished = [self._hear(member) for member in list(self._members) if member.pipe in happened]
-        return [each for each in finished if each is not None]
+    def hire(self) -> _Process:
+        held = None if self._held is None else Connection(os.dup(self._held))  # which knows how to reach a process
+        with _environment(self._threads), _interrupts_blocked():
+            return _Process(self._start, held, self._keep_said)
 
     def close(self) -> None:
-        for member in self._members:
-            member.process.terminate()
-        for member in self._members:
-            member.process.join(5)
-            if member.process.is_alive():
-                member.process.kill()
-                member.process.join()
-            member.pipe.close()
-        self._members.clear()
+        """Nothing is left when its workers have ended."""
 
-    def _hear(self, member: _Member) -> Finished[Any, Any] | None:
+
+class _Process:
+    """`concurrent.futures` would give up on all workers when one of them dies."""
+
+    def __init__(self, start: Start, held: Connection | None, keep_said: bool) -> None:
+        self._start = start
+        self._pipe, theirs = _CONTEXT.Pipe()
+        self._out: Connection | None = None
+        printed: Connection | None = None
+        if keep_said:
+            self._out, printed = _CONTEXT.Pipe(duplex=False)
+        # What to do comes later: whoever starts a process waits until it has read all it is started with.
+        self._process = _CONTEXT.Process(target=_serve, args=(theirs, printed, held), daemon=True)
         try:
-            message = member.pipe.recv()
+            self._process.start()
+        finally:
+            for connection in (theirs, printed, held):
+                if connection is not None:
+                    connection.close()
+        self._said = b""
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def ready(self) -> None:
+        self.do(self._start, lambda *_: None)
+
+    def do(self, task: Any, tell: Tell) -> Any:
+        try:
+            self._pipe.send(task)
+            while True:
+                is_last, message = self._pipe.recv()
+                if is_last:
+                    break
+                tell(*message)
         except (EOFError, OSError):
-            return self._replace(member)
-        attempt, member.attempt = member.attempt, None
-        if attempt is not None:
-            return Finished(attempt, message)
-        if isinstance(message, VastsumError):  # it cannot start, and neither could another
+            raise self._died() from None
+        if isinstance(message, VastsumError):
             raise message
-        member.is_ready = True
-        self._stillbirths.forget()
-        return None
+        return message
 
-    def _replace(self, member: _Member) -> Finished[Any, Any] | None:
-        member.process.join()
-        member.pipe.close()
-        how = _how(member.process.exitcode)
-        if not member.is_ready:
-            self._stillbirths.add(how)
-        with _environment(dict.fromkeys(_THREADS, str(self._threads))):
-            self._members[self._members.index(member)] = self._hire()
-        return None if member.attempt is None else Finished(member.attempt, died(how))
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
 
-    def _hire(self) -> _Member:
-        ours, theirs = _CONTEXT.Pipe()
-        process = _CONTEXT.Process(target=_serve, args=(theirs, self._start), daemon=True)
-        process.start()
-        theirs.close()
-        return _Member(process, ours)
+    def _died(self) -> WorkerDiedError:
+        self._process.join()
+        self._listener.join()
+        return WorkerDiedError(_how(self._process.exitcode), self._said.decode("utf-8", "replace").strip())
+
+    def _listen(self) -> None:
+        if self._out is not None:
+            with self._out, suppress(OSError):
+                while chunk := os.read(self._out.fileno(), 2**16):
+                    self._said = (self._said + chunk)[-_SAID_BYTES:]
 
 
-def _serve(pipe: Connection, start: Start) -> None:
-    """What a worker does all its life."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; ours ends the crew
+def _serve(pipe: Connection, printed: Connection | None, _held: Connection | None) -> None:
+    """What a worker does all its life. It is given how to start, and then one task after another."""
+    if printed is not None:
+        os.dup2(printed.fileno(), 1)
+        os.dup2(printed.fileno(), 2)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    do = started(start)
-    with contextlib.suppress(EOFError, OSError):  # nobody is there to work for any more
-        if isinstance(do, VastsumError):
-            pipe.send(do)
-            return
-        pipe.send(_READY)
-        while True:
-            pipe.send(answer(do, pipe.recv()))
+    turn = threading.Lock()
+
+    def tell(*what: Any) -> None:
+        with turn:
+            pipe.send((False, what))
+
+    with suppress(EOFError, OSError):  # nobody is there to work for any more
+        do = started(pipe.recv())
+        pipe.send((True, do if isinstance(do, VastsumError) else None))
+        while not isinstance(do, VastsumError):
+            pipe.send((True, answer(do, pipe.recv(), tell)))
 
 
 def _leave_with_parent() -> None:
-    """Whoever goes on with a killed command's work must not find its workers still at it."""
+    """Whoever resumes a killed command's work must not find its workers still at it."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
@@ -125,18 +136,36 @@ def _leave_with_parent() -> None:
 
 
 def _how(exit_code: int | None) -> str:
-    if exit_code is not None and exit_code < 0:
+    if exit_code is None or exit_code >= 0:
+        return f"exit code {exit_code}"
+    try:
         return f"killed by {signal.Signals(-exit_code).name}"
-    return f"exit code {exit_code}"
+    except ValueError:
+        return f"killed by signal {-exit_code}"
 
 
 @contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """What processes started meanwhile find in their environment, where they would find nothing."""
-    new = {key: value for key, value in values.items() if key not in os.environ}
-    os.environ.update(new)
+def _interrupts_blocked() -> Iterator[None]:
+    """A terminal sends Ctrl-C to all processes; a worker that is started meanwhile never hears of it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        for key in new:
-            del os.environ[key]
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _environment(threads: int | None) -> Iterator[None]:
+    """What processes started meanwhile find in their environment, where they would find nothing."""
+    with _starting:
+        new = {name: str(threads) for name in _THREADS if threads and name not in os.environ}
+        os.environ.update(new)
+        try:
+            yield
+        finally:
+            for name in new:
+                del os.environ[name]

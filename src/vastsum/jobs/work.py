@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from vastsum.export.writing import targets_of
-from vastsum.jobs.crew import Attempt
 from vastsum.jobs.inputs import Item
 from vastsum.jobs.one import Settings, load_models, summarize_one
 from vastsum.jobs.outcome import Ledger, Outcome
 from vastsum.jobs.places import Place, at_hand, is_url, sweep
+from vastsum.jobs.pool import Attempt, Tell
 from vastsum.video import probe
 
 
@@ -32,7 +32,7 @@ class Worker:
         load_models(settings, threads)
         self._ledger.begin(settings.asked())
 
-    def __call__(self, attempt: Attempt[Item]) -> Outcome:
+    def __call__(self, attempt: Attempt[Item], _: Tell = lambda *_: None) -> Outcome:
         item = attempt.task
         earlier = self._ledger.read(item.name)
         if earlier is not None and earlier.source != item.source:
