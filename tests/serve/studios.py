@@ -148,6 +148,6 @@ def files_in(folder: Path) -> set[str]:
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes of a studio."""
-    listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True)
+    listed = subprocess.run(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True)
     lines = [line.split(maxsplit=1) for line in listed.stdout.splitlines()]
-    return [int(worker) for worker, command in lines if "vastsum.serve.worker" in command]
+    return [int(worker) for worker, command in lines if "spawn_main" in command]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
@@ -20,7 +19,8 @@ from studios import Client, StudioProcess, files_in, studio_here, wait_for, work
 
 import vastsum
 from vastsum.errors import DataError, OutputError
-from vastsum.serve import lanes, results
+from vastsum.jobs.local import LocalEngine
+from vastsum.serve import results, tasks
 from vastsum.serve.settings import Settings
 from vastsum.serve.studio import Studio
 
@@ -194,7 +194,7 @@ def fill(place: Path) -> None:
 def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(
     small_disk: Path, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr(tasks, "FIRST_WAIT_S", 0.1)
     data = small_disk / "data"
 
     def send(*chunks: bytes) -> httpx.Response:  # without saying how much is to come
@@ -238,19 +238,19 @@ def test_a_database_is_only_to_be_moved_away_where_it_is_broken(tmp_path: Path) 
         Studio(Settings(tmp_path))
 
 
-@pytest.mark.parametrize("times", [1, lanes.MAX_TRIES + 2])
+@pytest.mark.parametrize("times", [1, tasks.MAX_TRIES + 2])
 def test_a_job_for_which_there_are_no_files_left_waits(
     studio: Client, film: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.01)
-    start, lacking = asyncio.create_subprocess_exec, iter(range(times))
+    monkeypatch.setattr(tasks, "FIRST_WAIT_S", 0.01)
+    hire, lacking = LocalEngine.hire, iter(range(times))
 
-    async def start_later(*command: Any, **options: Any) -> Any:
+    def hire_later(engine: LocalEngine) -> Any:
         if next(lacking, None) is not None:
             raise OSError(errno.EMFILE, "Too many open files")
-        return await start(*command, **options)
+        return hire(engine)
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_later)
+    monkeypatch.setattr(LocalEngine, "hire", hire_later)
     assert studio.settled(studio.upload(film)["id"])["state"] == "done"
     assert next(lacking, None) is None
 
@@ -264,7 +264,7 @@ def test_a_job_has_only_so_much_time_and_memory(
         wait_for(lambda: (studio.job(job_id)["progress"] or {}).get("stage") == "watching")
         line = next(line for line in Path(f"/proc/{worker}/limits").read_text().splitlines() if "data size" in line)
         assert int(line.split()[3]) < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        monkeypatch.setattr(lanes, "LONGEST_S", 0.5)
+        monkeypatch.setattr(tasks, "LONGEST_S", 0.5)
         late = studio.upload(long_film)["id"]
         studio.http.delete(f"/jobs/{job_id}")
         job = studio.settled(late)

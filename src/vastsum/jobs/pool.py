@@ -145,7 +145,7 @@ class Pool:
             self.trouble = self.trouble or trouble
         try:
             while True:
-                if (entry := self._tasks.get_nowait()) is not None:
+                if (entry := self._tasks.get_nowait()) and entry[0].set_running_or_notify_cancel():
                     entry[0].set_exception(self.trouble)
         except Empty:
             for _ in self._threads:
@@ -153,6 +153,8 @@ class Pool:
 
 
 def _have_done(worker: Worker, future: Future[Any], task: Any, tell: Tell) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         result = worker.do(task, tell)
     except Exception as error:
