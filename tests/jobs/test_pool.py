@@ -14,14 +14,14 @@ from pathlib import Path
 import chores
 import pytest
 from chores import Chore
-from fleets import records_in, results_in, summarize_into, table_in
+from runs import records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.data import Dataset, load_splits
 from vastsum.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.jobs.cluster import ray_pool
-from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Finished, WorkerDiedError, share_out
 
 ALL_SORTS: list[Chore] = [

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from vastsum.serve.app import listen, make_server
-from vastsum.serve.settings import Settings
+from vastsum.serve.config import StudioSettings
 
 PATIENCE_S = 60.0
 
@@ -93,7 +93,7 @@ def wait_for(condition: Callable[[], Any]) -> Any:
 @contextlib.contextmanager
 def studio_here(data: Path, **settings: Any) -> Iterator[Client]:
     """In a thread of this process: real sockets and real workers, and its lines are seen by coverage."""
-    known = Settings(data=data, port=free_port(), **settings)
+    known = StudioSettings(data=data, port=free_port(), **settings)
     server = make_server(known)
     thread = threading.Thread(target=lambda: server.run(sockets=[listen(known)]))
     thread.start()

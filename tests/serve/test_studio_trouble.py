@@ -21,7 +21,7 @@ import vastsum
 from vastsum.errors import DataError, OutputError
 from vastsum.jobs.local import LocalEngine
 from vastsum.serve import results, tasks
-from vastsum.serve.settings import Settings
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.studio import Studio
 
 N_KILLS = 5  # scripts/kill_studio.py does more of the same
@@ -81,7 +81,7 @@ def test_a_killed_worker_is_tried_once_more_and_then_said_to_have_failed(
 def test_two_studios_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vastsum.serve.folders._LOCK_WAIT_S", 0.2)
     with studio_here(tmp_path), pytest.raises(OutputError, match="another studio is using this folder"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
 
 
 def test_workers_end_with_the_studio_and_jobs_go_on_with_the_next(
@@ -231,11 +231,11 @@ def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(
 def test_a_database_is_only_to_be_moved_away_where_it_is_broken(tmp_path: Path) -> None:
     (tmp_path / "studio.sqlite").mkdir()
     with pytest.raises(DataError, match="see to its disk"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
     (tmp_path / "studio.sqlite").rmdir()
     (tmp_path / "studio.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(DataError, match="move this one away"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
 
 
 @pytest.mark.parametrize("times", [1, tasks.MAX_TRIES + 2])

@@ -10,7 +10,7 @@ import typer
 from vastsum import __version__
 from vastsum.cli import benchmark, check, evaluate, export, models, prepare, serve, summarize, synth, train
 from vastsum.cli.console import errors, shown
-from vastsum.errors import VastsumError
+from vastsum.errors import VastsumError, described
 
 app = typer.Typer(
     name="vastsum",
@@ -70,10 +70,6 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        problem = f"{type(error).__name__}: {error}".splitlines()[0]
-        errors.print(
-            f"[bold red]error:[/] something went wrong that should not have ({shown(problem)}); "
-            "run 'vastsum --debug …' for the traceback and please report it",
-            soft_wrap=True,
-        )
+        told = described(error, "", "run 'vastsum --debug …' for the traceback and please report it")
+        errors.print(f"[bold red]error:[/] {shown(told.problem)}; {told.remedy}", soft_wrap=True)
         sys.exit(1)

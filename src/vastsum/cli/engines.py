@@ -11,7 +11,7 @@ import typer
 from vastsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vastsum.jobs.fleet import PoolOf
+    from vastsum.jobs.many import PoolOf
 
 _MAX_ON_A_GPU = 4  # processes; each holds the models
 

@@ -14,7 +14,7 @@ from vastsum.evaluation.bench.judges import Judges
 from vastsum.evaluation.bench.plan import Plan
 from vastsum.evaluation.bench.records import Record
 from vastsum.evaluation.bench.work import Group, Report, keep, record_of, records_of, waiting_groups
-from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Attempt, Tell, share_out
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from vastsum.errors import VastsumError, described
+from vastsum.errors import REPORT_IT, VastsumError, described
 
 TRIES = 2
 SOMEWHERE = "worker"  # where an error is that does not know which task it belongs to
@@ -30,11 +30,11 @@ Start = Callable[[], Do]
 
 
 class WorkerDiedError(VastsumError):
-    """`how` a worker ended in the middle of its work, and the last it `said` to standard error, where that is kept."""
+    """A worker ended in the middle of its work, and `how`."""
 
-    def __init__(self, how: str, said: str = "") -> None:
+    def __init__(self, how: str) -> None:
         super().__init__(SOMEWHERE, f"its process died ({how})", "the machine may be short of memory; try it alone")
-        self.how, self.said = how, said
+        self.how = how
 
 
 class Worker(Protocol):
@@ -235,4 +235,4 @@ def _tried(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Exception as error:
-        return described(error, SOMEWHERE, "run 'vastsum --debug summarize' on it alone and please report it")
+        return described(error, SOMEWHERE, REPORT_IT)

@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Step:
     """How far a stage is; `total` is None where nobody knows."""
 
     stage: str
@@ -77,7 +77,7 @@ class Export:
     failure: Failure | None = None
     file: str = ""
     n_bytes: int = 0
-    progress: Progress | None = None  # never stored
+    progress: Step | None = None  # never stored
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Job:
     outline: Outline | None = None
     edits: Edits | None = None  # of the kept selection, once the job is done
     exports: dict[str, Export] = field(default_factory=dict)
-    progress: Progress | None = None  # never stored
+    progress: Step | None = None  # never stored
 
     def to_json(self) -> str:
         content = asdict(self)

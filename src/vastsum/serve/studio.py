@@ -19,14 +19,14 @@ from vastsum.errors import ConfigError, VastsumError, VideoError
 from vastsum.export import FORMATS, read_budget
 from vastsum.files import flush, make_folder, put_in_place
 from vastsum.serve.changes import Changes
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.folders import Folders, link_or_copy, remove
 from vastsum.serve.library import Library, safe_name
 from vastsum.serve.results import Chosen, Results
 from vastsum.serve.selection import Edits
-from vastsum.serve.settings import Settings
-from vastsum.serve.store import Export, Failure, Job, Options, Outline, Progress, State, Store
-from vastsum.serve.tasks import Outcome, TaskQueue, Ticket
+from vastsum.serve.store import Export, Failure, Job, Options, Outline, State, Step, Store
+from vastsum.serve.tasks import TaskQueue, TaskResult, Ticket
 from vastsum.serve.worker import Failed
 from vastsum.summary import Summary
 
@@ -41,7 +41,7 @@ _WRITE_BYTES = 2**20
 class Studio:
     """Opens the data folder and takes up where the last studio there left off, however that ended."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StudioSettings) -> None:
         self.settings = settings
         self.library = Library(settings.library) if settings.library else None
         self.folders = Folders(settings.data)
@@ -313,7 +313,7 @@ class Studio:
         options = {"model_name": job.options.model, "fast": job.options.fast, "budget": job.options.budget}
         return {"kind": "summarize", "folder": str(self.folders.of(job)), **task, **options}
 
-    async def _end(self, job: Job, outcome: Outcome) -> None:
+    async def _end(self, job: Job, outcome: TaskResult) -> None:
         if isinstance(outcome, Failed) and outcome.has_crashed and job.crashes < MAX_CRASHES:
             await asyncio.to_thread(self.folders.tidy, job)
             if job.id in self._jobs and job.state.is_open:  # neither deleted nor cancelled meanwhile
@@ -359,7 +359,7 @@ class Studio:
             "edits": asdict(export.edits),
         }  # fmt: skip
 
-    async def _end_export(self, job: Job, export: Export, outcome: Outcome) -> None:
+    async def _end_export(self, job: Job, export: Export, outcome: TaskResult) -> None:
         export.progress = None
         if isinstance(outcome, Failed):
             export.state, export.failure = State.failed, outcome.failure
@@ -369,7 +369,7 @@ class Studio:
             export.n_bytes = outcome.content["n_bytes"]
         self._note(job)
 
-    def _follow(self, job: Job, what: Job | Export, progress: Progress) -> None:
+    def _follow(self, job: Job, what: Job | Export, progress: Step) -> None:
         what.progress = progress
         self.changes.tell(job.id)
 

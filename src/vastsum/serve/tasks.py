@@ -13,8 +13,8 @@ from vastsum.errors import described
 from vastsum.jobs.local import LocalEngine
 from vastsum.jobs.pool import Pool, WorkerDiedError
 from vastsum.serve import worker
-from vastsum.serve.store import Failure, Progress
-from vastsum.serve.worker import Failed, Finished
+from vastsum.serve.store import Failure, Step
+from vastsum.serve.worker import Done, Failed
 
 log = logging.getLogger("vastsum.serve")
 
@@ -25,7 +25,7 @@ FIRST_WAIT_S = 10.0
 _LONGEST_WAIT_S = 60.0
 _LACKING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC, errno.EDQUOT}
 
-Outcome = Finished | Failed
+TaskResult = Done | Failed
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Ticket:
 
     key: str
     begin: Callable[[], dict[str, Any] | Failure]
-    follow: Callable[[Progress], None]
-    end: Callable[[Outcome], Awaitable[None]]
+    follow: Callable[[Step], None]
+    end: Callable[[TaskResult], Awaitable[None]]
 
 
 class TaskQueue:
@@ -45,7 +45,7 @@ class TaskQueue:
         self._width, self._held = width, held
         self._waiting: dict[str, Ticket] = {}  # in order of arrival
         self._arrived = asyncio.Event()
-        self._running: dict[str, asyncio.Task[Outcome]] = {}
+        self._running: dict[str, asyncio.Task[TaskResult]] = {}
         self._runners: list[asyncio.Task[None]] = []
 
     def open(self) -> None:
@@ -96,29 +96,29 @@ class TaskQueue:
             except Exception:  # a full disk, say: this task's trouble alone
                 log.exception("the end of task %s could not be noted", key)
 
-    async def _outcome(self, ticket: Ticket) -> Outcome:
+    async def _outcome(self, ticket: Ticket) -> TaskResult:
         """Where the machine lacks something, wait and try again: for ever where no process could be started,
         `MAX_TRIES` times where one was, since it may itself need more than there will ever be."""
         n_tries = 0
         wait_s = FIRST_WAIT_S
         while True:
             outcome = await self._attempt(ticket)
-            if isinstance(outcome, Finished) or not outcome.is_lacking:
+            if isinstance(outcome, Done) or not outcome.is_lacking:
                 return outcome
             n_tries += outcome.has_begun
             if n_tries >= MAX_TRIES:
                 return outcome
             log.warning("a task waits and is tried again: %s", outcome.failure.problem)
-            ticket.follow(Progress(f"waiting: {outcome.failure.problem}"))
+            ticket.follow(Step(f"waiting: {outcome.failure.problem}"))
             await asyncio.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
-    async def _attempt(self, ticket: Ticket) -> Outcome:
+    async def _attempt(self, ticket: Ticket) -> TaskResult:
         try:
             task = ticket.begin()
             if isinstance(task, Failure):
                 return Failed(task)
-            outcome = await self._in_a_process(task, ticket.follow)
+            return await self._in_a_process(task, ticket.follow)
         except OSError as error:
             failure = Failure(
                 f"no worker process could be started ({error.strerror})", "end other programs, then try again"
@@ -128,24 +128,21 @@ class TaskQueue:
             log.exception("a task ended as none should")
             told = described(error, "task", "please report it")
             return Failed(Failure(told.problem, told.remedy), has_crashed=True)
-        if isinstance(outcome, Failed) and outcome.said:
-            log.warning("the worker for %s: %s; it said: %s", task["video"], outcome.failure, outcome.said)
-        return outcome
 
-    async def _in_a_process(self, task: dict[str, Any], follow: Callable[[Progress], None]) -> Outcome:
+    async def _in_a_process(self, task: dict[str, Any], follow: Callable[[Step], None]) -> TaskResult:
         """A process for this task alone, so that whatever comes of it ends with it."""
         loop = asyncio.get_running_loop()
         begun_s = heard_s = loop.time()
 
-        def hear(progress: Progress) -> None:
+        def hear(progress: Step) -> None:
             nonlocal heard_s
             heard_s = loop.time()
             follow(progress)
 
         def tell(*progress: Any) -> None:  # called by another thread
-            loop.call_soon_threadsafe(hear, Progress(*progress))
+            loop.call_soon_threadsafe(hear, Step(*progress))
 
-        pool = Pool(LocalEngine(worker.start, 1, held=self._held, keep_said=True))
+        pool = Pool(LocalEngine(worker.start, 1, held=self._held))
         work = asyncio.wrap_future(pool.submit(task, tell))
         try:
             while not work.done():
@@ -158,10 +155,11 @@ class TaskQueue:
                     problem = f"nothing has happened for {STALLED_S / 60:.0f} minutes"
                     return Failed(Failure(problem, "convert the video, then try again"))
                 await asyncio.wait([work], timeout=min(left_s, silence_s))
-            outcome: Outcome = work.result()
+            outcome: TaskResult = work.result()
             return outcome
         except WorkerDiedError as error:
-            return Failed(_crash(error.how), has_crashed=True, said=error.said)
+            log.warning("the worker for %s: %s", task["video"], error.problem)
+            return Failed(_crash(error.how), has_crashed=True)
         finally:
             work.cancel()
             await asyncio.shield(asyncio.to_thread(pool.close))

@@ -32,20 +32,19 @@ _LEAST_MEMORY_BYTES = 2 * 2**30
 
 
 @dataclass(frozen=True)
-class Finished:
+class Done:
     content: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Failed:
     """Why, as far as can be told. `has_crashed`: its process ended without a word. `is_lacking`: the machine had too
-    few files to open, too little memory or disk, which may change. `said` is for the log."""
+    few files to open, too little memory or disk, which may change."""
 
     failure: Failure
     has_crashed: bool = False
     is_lacking: bool = False
     has_begun: bool = True
-    said: str = ""
 
 
 def start() -> Do:
@@ -54,12 +53,12 @@ def start() -> Do:
     return do
 
 
-def do(task: dict[str, Any], tell: Tell) -> Finished | Failed:
+def do(task: dict[str, Any], tell: Tell) -> Done | Failed:
     try:
         from vastsum.video import refuse_playlists
 
         refuse_playlists()  # the files they name were neither uploaded nor opened to the studio
-        return Finished(TASKS[task["kind"]](task, Reporter(tell)))
+        return Done(TASKS[task["kind"]](task, Reporter(tell)))
     except Exception as error:
         return _failed(error)
 
@@ -180,9 +179,10 @@ def _failed(error: Exception) -> Failed:
     elif isinstance(error, MemoryError):
         failure = Failure("there is not enough memory for this video", "end other programs, then try again")
     else:
+        traceback.print_exc()
         told = described(error, "task", "the studio's log has the details; please report it")
         failure = Failure(told.problem, told.remedy)
-    return Failed(failure, is_lacking=_is_lacking(error), said=traceback.format_exc())
+    return Failed(failure, is_lacking=_is_lacking(error))
 
 
 def _is_lacking(error: BaseException | None) -> bool:

@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
+from runs import SETTINGS, records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.errors import ConfigError, OutputError, VideoError
 from vastsum.jobs.inputs import Item, find_items
+from vastsum.jobs.ledger import Ledger, Outcome
 from vastsum.jobs.local import local_pool
-from vastsum.jobs.outcome import Ledger, Outcome
 from vastsum.jobs.places import RemotePlace, open_place
 from vastsum.jobs.pool import Attempt
-from vastsum.jobs.work import Worker
+from vastsum.jobs.work import ItemWorker
 from vastsum.video import probe
 
 
@@ -56,10 +56,10 @@ def test_a_bad_video_is_tried_twice_recorded_and_left(film: Path, films: Callabl
     assert {row["status"] for row in table_in(out)} == {"done"}
 
 
-def alone(films: Callable[[int], Path], out: Path, **options: Any) -> tuple[Worker, Attempt[Item]]:
+def alone(films: Callable[[int], Path], out: Path, **options: Any) -> tuple[ItemWorker, Attempt[Item]]:
     """A worker of this process, and its one video."""
     (item,) = find_items([str(films(1))])
-    worker = Worker(SETTINGS, open_place(str(out)), overwrite=False, threads=1, folder=".", **options)
+    worker = ItemWorker(SETTINGS, open_place(str(out)), overwrite=False, threads=1, folder=".", **options)
     return worker, Attempt(item, 1)
 
 
@@ -225,7 +225,7 @@ def test_results_go_where_fsspec_can_write(films: Callable[[int], Path]) -> None
     place = open_place("memory://results/here")
     assert isinstance(place, RemotePlace)
     (item,) = find_items([str(films(1))])
-    worker = Worker(SETTINGS, place, overwrite=False, threads=1, folder=".")
+    worker = ItemWorker(SETTINGS, place, overwrite=False, threads=1, folder=".")
     done = worker(Attempt(item, 1))
     assert worker(Attempt(item, 1)) == done
     assert {path.removeprefix("/results/here/") for path in memory.find("/results/here")} == {
