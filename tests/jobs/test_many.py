@@ -150,6 +150,22 @@ def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("1000", "its frames are larger than 1,000 pixels"),
+        ("many", "error: VASTSUM_MAX_PIXELS: 'many' is not a number"),
+    ],
+)
+def test_workers_heed_the_environment(
+    monkeypatch: pytest.MonkeyPatch, films: Callable[[int], Path], tmp_path: Path, limit: str, words: str
+) -> None:
+    monkeypatch.setenv("VASTSUM_MAX_PIXELS", limit)
+    refused = subprocess.run(vastsum_command(films(1), "-o", tmp_path / "out"), capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert words in refused.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_ended_run_goes_on_where_it_was(
     films: Callable[[int], Path], tmp_path: Path, number: signal.Signals

@@ -11,6 +11,7 @@ from vastsum import __version__
 from vastsum.cli import benchmark, check, evaluate, export, models, prepare, serve, summarize, synth, train
 from vastsum.cli.console import errors, shown
 from vastsum.errors import VastsumError, described
+from vastsum.jobs.environment import heed_environment
 
 app = typer.Typer(
     name="vastsum",
@@ -61,6 +62,7 @@ def main() -> None:
     """Run the program; errors meant for a person are printed as one line, and end with exit code 1."""
     debug = "--debug" in sys.argv
     try:
+        heed_environment()
         app()
     except (VastsumError, OSError, MemoryError) as error:
         if debug:

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from vastsum.errors import REPORT_IT, VastsumError, described
+from vastsum.jobs.environment import heed_environment
 
 TRIES = 2
 SOMEWHERE = "worker"  # where an error is that does not know which task it belongs to
@@ -228,7 +229,11 @@ def answer(do: Do, task: Any, tell: Tell) -> Any:
 
 
 def started(start: Start) -> Do | VastsumError:
-    return _tried(start)
+    def begin() -> Do:
+        heed_environment()
+        return start()
+
+    return _tried(begin)
 
 
 def _tried(work: Callable[[], Any]) -> Any:
