@@ -5,7 +5,6 @@ Workers need no disk in common with this machine: the benchmark files go to each
 
 from __future__ import annotations
 
-from contextlib import closing
 from functools import partial
 
 import torch
@@ -15,30 +14,30 @@ from vastsum.bench.plan import Plan
 from vastsum.bench.records import Record
 from vastsum.bench.work import Group, Report, keep, record_of, records_of, waiting_groups
 from vastsum.errors import VastsumError
-from vastsum.scale.crew import Attempt, share_out
-from vastsum.scale.fleet import CrewOf
+from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.pool import Attempt, Tell, share_out
 
 
 class Trainer:
     """Keeps the plan and its data, and trains one group after another."""
 
     def __init__(self, plan: Plan, device: str) -> None:
-        torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the crew
+        torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the pool
         self._plan, self._device = plan, device
 
-    def __call__(self, attempt: Attempt[Group]) -> list[Record]:
+    def __call__(self, attempt: Attempt[Group], _: Tell) -> list[Record]:
         group = attempt.task
         with Judges(self._plan.benchmark(group.benchmark)) as judges:
             return list(records_of(self._plan, group, judges, lambda *_: None, self._device))
 
 
-def work_on(plan: Plan, crew_of: CrewOf, report: Report, *, device: str, together: int | None) -> None:
+def work_on(plan: Plan, pool_of: PoolOf, report: Report, *, device: str, together: int | None) -> None:
     """Do all tasks that are not done. A group whose worker died twice is written down as failed."""
     waiting = list(waiting_groups(plan, device, together))
     if not waiting:
         return
-    with closing(crew_of(partial(Trainer, plan, device))) as crew:
-        for finished in share_out(waiting, crew):
+    with pool_of(partial(Trainer, plan, device)) as pool:
+        for finished in share_out(waiting, pool):
             group, records = finished.attempt.task, finished.answer
             if isinstance(records, VastsumError):
                 failure = {"failed": str(records), "traceback": ""}

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from vastsum.cli.console import results
-from vastsum.cli.engines import Address, Engine, GpusPerWorker, ray_crew, refuse_cluster_options
+from vastsum.cli.engines import Address, Engine, GpusPerWorker, cluster, refuse_cluster_options
 from vastsum.cli.options import SplitsFile
 from vastsum.cli.progress import counting
 from vastsum.errors import ConfigError, MissingExtraError
@@ -94,7 +94,7 @@ def benchmark(
             progress.update(bar, advance=done, description=name, seconds_left=pace.seconds_left)
 
         if engine is Engine.ray:
-            work_on(plan, ray_crew(device, address, workers, gpus_per_worker), report, device=device, together=together)
+            work_on(plan, cluster(device, address, workers, gpus_per_worker), report, device=device, together=together)
         else:
             refuse_cluster_options(address, gpus_per_worker)
             work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=together)
