@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from vastsum import Summarizer
-from vastsum.evaluation.bench.cost import milliseconds, multiply_adds, ten_minutes
-from vastsum.training.methods import entry_of
+from vastsum.bench.cost import milliseconds, multiply_adds, ten_minutes
+from vastsum.bench.methods.registry import entry_of
 
 ROUNDS = 5
 N_FRAMES = 64  # the backbone's time is counted up from these

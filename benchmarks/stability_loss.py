@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vastsum.data import load_dataset
-from vastsum.training import load_config
-from vastsum.training.loop import Member, Trainer
-from vastsum.training.vastsum import VastsumMethod
+from vastsum.bench.data import load_dataset
+from vastsum.bench.training import load_config
+from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training.vastsum import VastsumMethod
 
 ROUNDS = 5
 PAST_WARM_UP = 20

@@ -26,20 +26,20 @@ import numpy as np
 import torch
 
 import vastsum.assets
-from vastsum.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
-from vastsum.evaluation.calibration import calibration
-from vastsum.evaluation.metrics import agreement
-from vastsum.evaluation.robustness import robustness
+from vastsum.bench.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
+from vastsum.bench.measures.calibration import calibration
+from vastsum.bench.measures.metrics import agreement
+from vastsum.bench.measures.robustness import robustness
+from vastsum.bench.methods.ridge import RidgeScorer
+from vastsum.bench.methods.vastsum.network import VastsumNetwork
+from vastsum.bench.methods.vastsum.scorer import VastsumScorer
+from vastsum.bench.training import Config, load_config
+from vastsum.bench.training.export import export_onnx
+from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training.population import Assignment, groups
+from vastsum.bench.training.vastsum import VastsumMethod
 from vastsum.files import write_json
-from vastsum.scorers.base import Scorer
-from vastsum.scorers.ridge import RidgeScorer
-from vastsum.scorers.vastsum.network import VastsumNetwork
-from vastsum.scorers.vastsum.scorer import VastsumScorer
-from vastsum.training import Config, load_config
-from vastsum.training.export import export_onnx
-from vastsum.training.loop import Member, Trainer
-from vastsum.training.population import Assignment, groups
-from vastsum.training.vastsum import VastsumMethod
+from vastsum.scoring.base import Scorer
 
 SETTINGS = [
     "network.offset=0.5", "network.temperature=0.15", "network.width=128",

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.export.drawing import CURVE, FAINT, INK, QUIET, Canvas
-from vastsum.scorers.base import Scorer
+from vastsum.scoring.base import Scorer
 from vastsum.segmentation import LONGEST_S
 from vastsum.segmentation.timeline import split_long
 from vastsum.selection import knapsack, segment_values
@@ -30,7 +30,7 @@ from vastsum.types import FloatArray, Segments
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 from train_default import SETTINGS, train_all
 
-from vastsum.training import load_config
+from vastsum.bench.training import load_config
 
 BUDGETS = (0.05, 0.1, 0.15, 0.3)
 N_BINS, RIDGE, STEPS = 10, 1e-3, 30

@@ -16,11 +16,11 @@ import torch
 from chance import as_cut
 from linear_path import fitted
 
-from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.evaluation.metrics import caught
+from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.bench.measures.metrics import caught
+from vastsum.bench.training.protocols import parts_of
 from vastsum.selection import select, summary_mask
 from vastsum.selection.decode import DECODERS
-from vastsum.training.protocols import parts_of
 from vastsum.types import Decoder, FloatArray, Prediction
 
 BUDGETS = (0.05, 0.15, 0.3)

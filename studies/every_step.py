@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from vastsum.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
+from vastsum.bench.measures.metrics import judge
+from vastsum.bench.methods.registry import METHODS
+from vastsum.bench.training.loop import Member, Trainer
 from vastsum.errors import ConfigError, VastsumError
-from vastsum.evaluation.metrics import judge
 from vastsum.files import write_text
-from vastsum.training.loop import Member, Trainer
-from vastsum.training.methods import METHODS
 from vastsum.types import FloatArray, Prediction
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from vastsum.data import BenchmarkVideo, load_dataset, load_splits
+from vastsum.bench.data import BenchmarkVideo, load_dataset, load_splits
+from vastsum.bench.measures.ranks import kendall_tau_b
+from vastsum.bench.plan import Benchmark, Plan
+from vastsum.bench.rows import interval, method_rows
+from vastsum.bench.tables import Table
+from vastsum.bench.training.protocols import Protocol
 from vastsum.errors import ConfigError
-from vastsum.evaluation.bench.plan import Benchmark, Plan
-from vastsum.evaluation.bench.rows import interval, method_rows
-from vastsum.evaluation.bench.tables import Table
-from vastsum.evaluation.ranks import kendall_tau_b
-from vastsum.training.protocols import Protocol
 from vastsum.types import FloatArray
 
 Curves = dict[str, FloatArray]

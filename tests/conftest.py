@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 import typer
 
+from vastsum.bench.data import Dataset, load_dataset, make_synthetic
 from vastsum.cli import main
-from vastsum.data import Dataset, load_dataset, make_synthetic
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 COMMAND_OF = cache(typer.main.get_command)  # made of the same functions every time, and slowly

@@ -115,7 +115,7 @@ def unpickled_names() -> Iterator[list[str]]:
 
 
 def read_run(path: Path) -> object:
-    from vastsum.training.runs import load_run
+    from vastsum.bench.training.runs import load_run
 
     folder = path.parent / "run"
     folder.mkdir()
@@ -125,7 +125,7 @@ def read_run(path: Path) -> object:
 
 def read_part(path: Path) -> object:
     """What `vastsum prepare` keeps beside its output, and finds again."""
-    from vastsum.data.prepare import _Parts
+    from vastsum.bench.data.prepare import _Parts
 
     parts = _Parts(path.parent / "out.h5", {})
     shutil.copy(path, parts._path("a"))
@@ -141,14 +141,14 @@ def read_manifest(path: Path) -> object:
 
 
 def readers() -> dict[str, Callable[[Path], object]]:
-    from vastsum.data import load_dataset
-    from vastsum.data.annotations import read_annotations
-    from vastsum.data.scores_tsv import read_scores_tsv
-    from vastsum.data.splits import read_split_file
-    from vastsum.scorers.csta import read_imagenet
-    from vastsum.scorers.onnx_scorer import load_scorer
-    from vastsum.training import load_config
-    from vastsum.training.checkpoints import load_tensors
+    from vastsum.bench.data import load_dataset
+    from vastsum.bench.data.annotations import read_annotations
+    from vastsum.bench.data.scores_tsv import read_scores_tsv
+    from vastsum.bench.data.splits import read_split_file
+    from vastsum.bench.methods.csta import read_imagenet
+    from vastsum.bench.training import load_config
+    from vastsum.bench.training.checkpoints import load_tensors
+    from vastsum.scoring.onnx_scorer import load_scorer
     from vastsum.video import probe
 
     return {

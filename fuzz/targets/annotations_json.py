@@ -10,7 +10,7 @@ import numpy as np
 
 from fuzz.mutation import mutate_json
 from fuzz.target import Target
-from vastsum.data.annotations import read_annotations
+from vastsum.bench.data.annotations import read_annotations
 from vastsum.video import Timeline
 
 TIMELINE = Timeline(np.arange(100, dtype=np.int64), Fraction(1, 25), 1, np.array([0], dtype=np.int64))

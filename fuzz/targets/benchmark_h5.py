@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_bytes
 from fuzz.target import Target
-from vastsum.data import load_dataset, load_splits, make_synthetic
+from vastsum.bench.data import load_dataset, load_splits, make_synthetic
 
 
 def seeds(folder: Path) -> list[bytes]:

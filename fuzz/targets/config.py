@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fuzz.mutation import text_mutator
 from fuzz.target import Target
+from vastsum.bench.training.config import Config, load_config
 from vastsum.errors import VastsumError
-from vastsum.training.config import Config, load_config
 
 _WORDS = (
     "[network]\n", "[loss]\n", "[training]\n", "width", "layers", "epochs", "schedule", "learning_rate", "kl_warmup",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_json
 from fuzz.target import Target
-from vastsum.training.config import Config
-from vastsum.training.runs import load_run
+from vastsum.bench.training.config import Config
+from vastsum.bench.training.runs import load_run
 
 
 def seeds(_: Path) -> list[bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzz.mutation import text_mutator
 from fuzz.target import Target
-from vastsum.data.scores_tsv import read_scores_tsv
+from vastsum.bench.data.scores_tsv import read_scores_tsv
 
 _WORDS = (
     "\t",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_json
 from fuzz.target import Target
-from vastsum.data.splits import read_split_file
+from vastsum.bench.data.splits import read_split_file
 
 
 def seeds(_: Path) -> list[bytes]:

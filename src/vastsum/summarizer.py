@@ -16,7 +16,7 @@ from vastsum.errors import ConfigError
 from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
 from vastsum.features.watching import watch
-from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, load_scorer
+from vastsum.scoring.onnx_scorer import DEFAULT_SCORER, load_scorer
 from vastsum.segmentation import DEFAULT_SEGMENTER, LONGEST_S, at_good_places, max_segment_s, segment, snap
 from vastsum.selection.decode import DECODERS, DEFAULT_BUDGET
 from vastsum.selection.fill import PAUSE_REACH_S

@@ -15,9 +15,9 @@ import h5py
 import pytest
 from broken import BREAKAGES, write_good
 
-from vastsum.data import load_dataset
-from vastsum.scorers.onnx_scorer import load_scorer as load_onnx
-from vastsum.training.checkpoints import load_scorer as load_checkpoint
+from vastsum.bench.data import load_dataset
+from vastsum.bench.training.checkpoints import load_scorer as load_checkpoint
+from vastsum.scoring.onnx_scorer import load_scorer as load_onnx
 
 SMALL = ["--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=2"]
 ALONE = "--workers=1"  # every process has torch to load first

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from browsing import LOW_CONTRAST, NAMELESS, opened
 
-from vastsum.data import Dataset
-from vastsum.evaluation.page import Section, write_page
-from vastsum.evaluation.report import reference_rows
+from vastsum.bench.data import Dataset
+from vastsum.bench.page.evaluation import Section, write_page
+from vastsum.bench.report import reference_rows
 
 DESKTOP = {"viewport": {"width": 1280, "height": 900}}
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}

@@ -12,8 +12,8 @@ import typer
 from examples import MATERIAL, ROOT, Example, documents, examples_of, run_example
 from films import Recipe, make_video
 
+from vastsum.bench.data import make_synthetic
 from vastsum.cli.app import app
-from vastsum.data import make_synthetic
 
 PEOPLE = "\n".join(
     ["video,annotator,start_s,end_s"]

@@ -33,8 +33,8 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 import vastsum
+from vastsum.bench.training import checkpoints
 from vastsum.onnx_runtime import ort
-from vastsum.training import checkpoints
 
 Kind = Literal["read", "write", "rename", "decode", "encode", "inference"]
 

@@ -18,8 +18,8 @@ from unittest.mock import patch
 import typer
 from films import Recipe, make_video
 
+from vastsum.bench.data import make_synthetic
 from vastsum.cli import main
-from vastsum.data import make_synthetic
 from vastsum.jobs.one import load_models
 
 EARLIER = b"what an earlier run left here"
@@ -176,7 +176,7 @@ RESEARCH = [
         name="prepare",
         arguments=("prepare", "{inputs}/film.mp4", "-o", "{output}/own.h5", "--annotations={inputs}/people.csv",
                    "--overwrite", "--fps=4"),
-        about=("data/prepare.py", "data/annotations.py", "cli/prepare.py"),
+        about=("bench/data/prepare.py", "bench/data/annotations.py", "cli/prepare.py"),
         make_inputs=_annotated_film,
         replaces=("own.h5",),
         resumes=r"own\.h5\.parts/\w+\.npz",
@@ -184,21 +184,21 @@ RESEARCH = [
     Scenario(
         name="synth",
         arguments=("synth", "-o", "{output}/synthetic.h5", "--videos=3", "--width=4", "--overwrite"),
-        about=("data/synthetic.py", "cli/synth.py"),
+        about=("bench/data/synthetic.py", "cli/synth.py"),
         make_inputs=lambda _: None,
         replaces=("synthetic.h5",),
     ),
     Scenario(
         name="check",
         arguments=("check", "{inputs}/data.h5"),
-        about=("cli/check.py", "data/benchmark.py"),
+        about=("cli/check.py", "bench/data/benchmark.py"),
         make_inputs=_synthetic,
         answers=True,
     ),
     Scenario(
         name="train",
         arguments=(*_TRAIN, "-o", "{output}/run"),
-        about=("training", "data/splits.py", "cli/train.py"),
+        about=("bench/training", "bench/data/splits.py", "cli/train.py"),
         make_inputs=_synthetic,
         resumes="run/.*",
     ),
@@ -206,7 +206,7 @@ RESEARCH = [
         name="evaluate",
         arguments=("evaluate", "{inputs}/run", "{inputs}/data.h5", "--json={output}/found.json",
                    "--html={output}/found.html"),
-        about=("evaluation", "training/checkpoints.py", "cli/evaluate.py"),
+        about=("bench/report.py", "bench/page", "bench/measures", "bench/training/checkpoints.py", "cli/evaluate.py"),
         make_inputs=_trained,
         replaces=("found.json", "found.html"),
     ),
@@ -214,7 +214,7 @@ RESEARCH = [
         name="benchmark",
         arguments=("benchmark", "{inputs}/data.h5", "-o", "{output}/bench", "--splits={inputs}/splits.json",
                    "--methods=length", "--protocol=last", "--workers=1", "--resume"),
-        about=("evaluation/bench", "cli/benchmark.py"),
+        about=("bench", "cli/benchmark.py"),
         make_inputs=_synthetic,
         resumes="bench/.*",
         measured=r"bench/(costs\.json|tables/.*|.*\.html)",
@@ -222,7 +222,7 @@ RESEARCH = [
     Scenario(
         name="export",
         arguments=("export", "{inputs}/run/split0.seed0/last.safetensors", "-o", "{output}/model.onnx", "--overwrite"),
-        about=("training", "cli/export.py"),
+        about=("bench/training", "cli/export.py"),
         make_inputs=_trained,
         replaces=("model.onnx",),
         slow=True,

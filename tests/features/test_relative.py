@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pytest
 
-from vastsum.data import BenchmarkVideo
+from vastsum.bench.data import BenchmarkVideo
 from vastsum.features.relative import GAP_S, MAX_REFERENCES, N_CHANNELS, N_MATCHES, NAMES, WEIGHT, relative_channels
 from vastsum.types import FloatArray, Segments
 

@@ -17,8 +17,8 @@ from chores import Chore
 from runs import records_in, results_in, summarize_into, table_in
 
 import vastsum
-from vastsum.data import Dataset, load_splits
-from vastsum.data.splits import Splits
+from vastsum.bench.data import Dataset, load_splits
+from vastsum.bench.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.jobs.cluster import ray_pool
 from vastsum.jobs.many import PoolOf
@@ -134,9 +134,9 @@ def test_killed_workers_cost_nothing_but_time(pool_of: PoolOf, films: Callable[[
 @pytest.mark.usefixtures("cluster")
 def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
-    from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
-    from vastsum.evaluation.bench.work import work
-    from vastsum.jobs.bench import work_on
+    from vastsum.bench.cluster import work_on
+    from vastsum.bench.plan import Benchmark, Plan, open_plan
+    from vastsum.bench.work import work
 
     first, *_ = load_splits(tvsum).splits
     benchmark = Benchmark(tvsum, Splits("one split", (first,)))

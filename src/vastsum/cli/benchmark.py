@@ -13,14 +13,13 @@ from vastsum.cli.console import results
 from vastsum.cli.engines import Address, Engine, GpusPerWorker, cluster, refuse_cluster_options
 from vastsum.cli.options import SplitsFile
 from vastsum.cli.progress import counting
-from vastsum.data import load_dataset, load_splits
 from vastsum.errors import ConfigError, MissingExtraError
-from vastsum.training.protocols import MEANING, Protocol
 
 N_SHOWN = 7  # columns
 
 if TYPE_CHECKING:
-    from vastsum.evaluation.bench.table import Table as BenchTable
+    from vastsum.bench.table import Table as BenchTable
+    from vastsum.bench.training.protocols import Protocol
 
 
 def benchmark(
@@ -56,18 +55,20 @@ def benchmark(
     ] = "",
 ) -> None:
     """Train and compare all methods under the same splits, features and budget; write tables and pictures."""
+    from vastsum.bench.data import load_dataset, load_splits
+
     datasets = [load_dataset(path) for path in data]
     asked = _protocols(protocol)
     try:
         import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
-    from vastsum.evaluation.bench.pace import Pace
-    from vastsum.evaluation.bench.plan import Benchmark, Plan, open_plan
-    from vastsum.evaluation.bench.tables import COST_NOTE, write_tables
-    from vastsum.evaluation.bench.work import work
-    from vastsum.jobs.bench import work_on
-    from vastsum.training.methods import ABLATED, METHODS, from_imagenet
+    from vastsum.bench.cluster import work_on
+    from vastsum.bench.methods.registry import ABLATED, METHODS, from_imagenet
+    from vastsum.bench.pace import Pace
+    from vastsum.bench.plan import Benchmark, Plan, open_plan
+    from vastsum.bench.tables import COST_NOTE, write_tables
+    from vastsum.bench.work import work
 
     if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():
         raise ConfigError("--device", f"'{device}' is not there", "use cpu")
@@ -111,6 +112,8 @@ def _listed(text: str) -> list[str]:
 
 
 def _protocols(text: str) -> tuple[Protocol, ...]:
+    from vastsum.bench.training.protocols import MEANING
+
     asked = _listed(text)
     if not asked or not set(asked) <= set(MEANING):
         raise ConfigError("--protocol", f"'{text}' is not known", f"name some of {', '.join(MEANING)}")

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 from rich.table import Table
 
 from vastsum.cli.console import results, shown
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
-from vastsum.data import Dataset, inspect_file, load_splits
-from vastsum.data.benchmark import Inspection, Problem
 from vastsum.errors import DataError
+
+if TYPE_CHECKING:
+    from vastsum.bench.data.benchmark import Inspection, Problem
 
 
 def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits: SplitsFile = None) -> None:
     """Say what is in a benchmark file and what is wrong with it. Exits with 1 if anything cannot be used."""
+    from vastsum.bench.data import inspect_file
+
     found = inspect_file(path, kind=kind_of(dataset), scores=scores)
     problems = [*found.problems, *_split_problems(found, splits)]
     results.print(_table(found, problems))
@@ -33,6 +38,9 @@ def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits:
 
 
 def _split_problems(found: Inspection, splits: SplitsFile) -> list[Problem]:
+    from vastsum.bench.data import Dataset, load_splits
+    from vastsum.bench.data.benchmark import Problem
+
     if not found.videos:
         return []
     try:

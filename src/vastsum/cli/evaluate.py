@@ -9,7 +9,6 @@ import typer
 
 from vastsum.cli.console import errors, results
 from vastsum.cli.options import Data, KindOption, Scores, kind_of
-from vastsum.data import load_dataset
 from vastsum.files import write_json
 
 
@@ -26,11 +25,13 @@ def evaluate(
     scores: Scores = None,
 ) -> None:
     """Measure a run or checkpoint: agreement with people, calibration, stability, and the rows to read it beside."""
+    from vastsum.bench.data import load_dataset
+
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)  # before torch is loaded, which takes seconds
+    from vastsum.bench.page.evaluation import Section, write_page
+    from vastsum.bench.report import evaluate_checkpoint, evaluate_run
+    from vastsum.bench.training.runs import load_run
     from vastsum.cli.tables import evaluation_table
-    from vastsum.evaluation.page import Section, write_page
-    from vastsum.evaluation.report import evaluate_checkpoint, evaluate_run
-    from vastsum.training.runs import load_run
 
     if trained.is_dir():
         with errors.status("evaluating") as status:

@@ -71,7 +71,7 @@ def _backbones() -> list[Model]:
 
 
 def _scorers() -> list[Model]:
-    from vastsum.scorers.onnx_scorer import DEFAULT_SCORER, EMBEDDED, load_scorer
+    from vastsum.scoring.onnx_scorer import DEFAULT_SCORER, EMBEDDED, load_scorer
 
     found = []
     for name, asset in EMBEDDED.items():

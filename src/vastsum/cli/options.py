@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vastsum.data import Kind
+from vastsum.types import Kind
 
 
 class DatasetKind(StrEnum):

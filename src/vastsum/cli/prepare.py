@@ -15,7 +15,7 @@ from vastsum.cli.progress import counting
 from vastsum.errors import OutputError
 
 if TYPE_CHECKING:
-    from vastsum.data.prepare import Prepared
+    from vastsum.bench.data.prepare import Prepared
 
 
 def prepare(
@@ -43,7 +43,7 @@ def prepare(
     with counting(transient=True) as progress:
         all_videos = progress.add_task("videos", total=len(found))
         current = progress.add_task("loading models", total=None)
-        from vastsum.data import prepare as room
+        from vastsum.bench.data import prepare as room
 
         position = {path: number for number, path in enumerate(found)}
 

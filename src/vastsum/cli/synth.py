@@ -9,7 +9,6 @@ import typer
 
 from vastsum.cli.console import results
 from vastsum.cli.options import DatasetKind
-from vastsum.data import make_synthetic
 from vastsum.errors import OutputError
 
 
@@ -29,6 +28,8 @@ def synth(
     """Make a synthetic benchmark with known latent importance and annotators who disagree."""
     if output.exists() and not overwrite:
         raise OutputError(output, "exists already", "add --overwrite or choose another -o")
+    from vastsum.bench.data import make_synthetic
+
     make_synthetic(
         output,
         kind=kind.value,

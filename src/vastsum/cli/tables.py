@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import RenderableType
 from rich.table import Table
 
-from vastsum.evaluation.columns import AGREEMENT, OURS, TRUST, Column
-from vastsum.evaluation.report import EvaluationReport
+from vastsum.bench.columns import AGREEMENT, OURS, TRUST, Column
+from vastsum.bench.report import EvaluationReport
 
 
 def evaluation_table(report: EvaluationReport) -> list[RenderableType]:

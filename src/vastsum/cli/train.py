@@ -12,9 +12,7 @@ import typer
 from vastsum.cli.console import errors, results
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
 from vastsum.cli.progress import counting
-from vastsum.data import all_videos, load_dataset, load_splits
 from vastsum.errors import ConfigError, MissingExtraError
-from vastsum.training import load_config
 
 
 class ProtocolName(StrEnum):
@@ -51,6 +49,9 @@ def train(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
+    from vastsum.bench.data import all_videos, load_dataset, load_splits
+    from vastsum.bench.training import load_config
+
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
     chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
     folds = all_videos(benchmark) if protocol is ProtocolName.transfer else load_splits(benchmark, splits)
@@ -58,8 +59,8 @@ def train(
         import torch  # takes seconds: what is wrong with the input is said before
     except ImportError as error:
         raise MissingExtraError("torch", "train") from error
-    from vastsum.evaluation.metrics import judge
-    from vastsum.training.runs import Job, open_run, train_run
+    from vastsum.bench.measures.metrics import judge
+    from vastsum.bench.training.runs import Job, open_run, train_run
 
     if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
         raise ConfigError("--device", f"'{device}' is not available here", "use cpu")

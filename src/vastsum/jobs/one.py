@@ -11,7 +11,7 @@ from typing import Any
 
 from vastsum.export.writing import write_all
 from vastsum.features import DEFAULT_BACKBONE
-from vastsum.scorers.onnx_scorer import DEFAULT_SCORER
+from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
 from vastsum.summarizer import DEFAULT_FPS, Summarizer
 from vastsum.summary import Summary
 from vastsum.types import Progress

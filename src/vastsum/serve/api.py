@@ -15,7 +15,7 @@ from starlette.responses import FileResponse
 
 from vastsum import __version__
 from vastsum.export import FORMATS
-from vastsum.scorers.onnx_scorer import DEFAULT_SCORER
+from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.models import (
     AboutBody,

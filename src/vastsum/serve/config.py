@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from vastsum.errors import ConfigError
-from vastsum.scorers.onnx_scorer import EMBEDDED
+from vastsum.scoring.onnx_scorer import EMBEDDED
 
 MIN_TOKEN_LENGTH = 8
 GIB = 2**30

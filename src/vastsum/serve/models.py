@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vastsum.scorers.onnx_scorer import DEFAULT_SCORER
+from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
 from vastsum.serve.library import Entry
 from vastsum.serve.selection import Edits
 from vastsum.serve.store import Export, Job, State

@@ -21,11 +21,14 @@ TIMELINE_STYLES = ("theme.css", "timeline.css")
 TIMELINE_SCRIPTS = ("theme.js", "common.js", "knapsack.js", "draft.js", "painter.js", "timeline.js")
 
 
-def self_contained(*, title: str, body: str, styles: Sequence[str], scripts: Sequence[str], data: Any) -> str:
+def self_contained(
+    *, title: str, body: str | Path, styles: Sequence[str | Path], scripts: Sequence[str | Path], data: Any
+) -> str:
     """A page in one file: styles and scripts inlined, `data` for the scripts to read, nothing else allowed to run.
 
-    `body` names a file of HTML; `title` and `data` may hold anything, as both are escaped. The page's policy names its
-    one script and its one style by their hashes, lets pictures be embedded, and reaches out for nothing but the video.
+    `body` names a file of HTML; files of this folder are given by name, others by their path. `title` and `data` may
+    hold anything, as both are escaped. The page's policy names its one script and its one style by their hashes, lets
+    pictures be embedded, and reaches out for nothing but the video.
     """
     style, script = ("\n".join(read(name) for name in names) for names in (styles, scripts))
     policy = "; ".join(
@@ -57,7 +60,7 @@ def self_contained(*, title: str, body: str, styles: Sequence[str], scripts: Seq
 """
 
 
-def read(name: str) -> str:
+def read(name: str | Path) -> str:
     try:
         return (STATIC / name).read_text(encoding="utf-8")
     except OSError as error:

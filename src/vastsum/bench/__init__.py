@@ -1,0 +1,1 @@
+"""For researchers: benchmark files, methods, training, measures and tables. The program never imports this room."""

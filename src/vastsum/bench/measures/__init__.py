@@ -1,0 +1,1 @@
+"""How scores and summaries are measured against people."""

@@ -1,0 +1,1 @@
+"""The page of an evaluation or a bench, and its static files."""

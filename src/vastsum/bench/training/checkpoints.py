@@ -1,0 +1,74 @@
+"""Checkpoints: tensors in safetensors, everything else as JSON in its header. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from vastsum.bench.methods.vastsum.likelihood import likelihood_of
+from vastsum.bench.methods.vastsum.network import VastsumNetwork
+from vastsum.bench.methods.vastsum.scorer import VastsumScorer
+from vastsum.bench.training.config import Config
+from vastsum.errors import CheckpointError, ConfigError
+from vastsum.files import atomic_path
+
+FORMAT = 1
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    """Written to a temporary name and renamed: a reader finds the old file or the new one, never half of one."""
+    header = {"vastsum": json.dumps({"format": FORMAT, **meta}, sort_keys=True)}
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(safetensors.torch.save(contiguous, metadata=header))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    remedy = "give a .safetensors file written by 'vastsum train'"
+    if not Path(path).is_file():
+        raise CheckpointError(path, "does not exist", remedy)
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = (file.metadata() or {}).get("vastsum")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (not a dict)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(path, f"is not a readable safetensors file ({error})", remedy) from error
+    if header is None:
+        raise CheckpointError(path, "was not written by vastsum", remedy)
+    try:
+        meta: dict[str, Any] = dict(json.loads(header))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise CheckpointError(path, f"has a damaged header ({error})", "train it again") from error
+    if meta.get("format") != FORMAT:
+        raise CheckpointError(path, f"has format {meta.get('format')}, this version reads {FORMAT}", "train it again")
+    return tensors, meta
+
+
+def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
+    """The settings that a checkpoint or a run was written with: another version may have had others."""
+    try:
+        return Config.from_dict(content, str(path))
+    except ConfigError as error:
+        remedy = "train it again, or use the version of vastsum that made it"
+        raise CheckpointError(path, f"has settings that this version does not ({error.problem})", remedy) from error
+
+
+def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
+    """The network of a checkpoint, ready to predict, and what the checkpoint says of itself."""
+    tensors, meta = load_tensors(path)
+    if not all(tensor.isfinite().all() for tensor in tensors.values()):
+        raise CheckpointError(path, "holds weights that are no numbers", "train it again at a lower learning rate")
+    try:
+        network = VastsumNetwork(recorded_config(meta["config"], path).network)
+        network.load_state_dict(tensors)
+        likelihood = likelihood_of(meta["kind"])
+    except (KeyError, RuntimeError) as error:
+        problem = str(error).splitlines()[0]
+        raise CheckpointError(path, f"does not hold a whole VASTSum network ({problem})", "train it again") from error
+    return VastsumScorer(network.eval(), likelihood, path), meta

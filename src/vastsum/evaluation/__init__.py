@@ -1,1 +1,0 @@
-"""Metrics, reference rows and tables."""

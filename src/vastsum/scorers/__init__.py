@@ -1,1 +1,0 @@
-"""Vectors and segments in, importance and its uncertainty out."""

@@ -1,0 +1,1 @@
+"""Features and segments in, importance and its uncertainty out."""
