@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from vastsum.bench.data import BenchmarkVideo
 from vastsum.bench.measures.measure import measure
 from vastsum.bench.measures.metrics import judge
-from vastsum.bench.training.workers import Workers
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import Do, Tell
 from vastsum.types import Kind, Prediction
 
 if TYPE_CHECKING:
@@ -30,42 +32,43 @@ class Judges:
         # What people said is enough to judge by; features would only be carried about.
         nothing = np.zeros((0, 0), np.float32)
         self._videos = {name: replace(video, features=nothing) for name, video in benchmark.dataset.videos.items()}
-        self._pool: Workers | None = None
-        if n_workers > 1:
-            self._pool = Workers(n_workers, _start, self.kind, self._videos)
+        self._pool = local_pool(partial(_start, self.kind, self._videos), n_workers) if n_workers > 1 else None
 
     def __enter__(self) -> Judges:
         return self
 
     def __exit__(self, *exception: Any) -> None:
         if self._pool is not None:
-            self._pool.dismiss()
+            self._pool.close()
 
     def judge(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
         """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
-        if self._pool is None:
-            return [judge(prediction, video, self.kind) for prediction, video in predicted]
-        named = [(prediction, video.name) for prediction, video in predicted]
-        return self._pool.map(_judge, named, chunksize=_CHUNK)
+        return self._each(judge, predicted)
 
     def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
         """Every metric of each."""
+        return list(self._each(measure, predicted))
+
+    def _each(
+        self, function: Callable[..., Any], predicted: Sequence[tuple[Prediction, BenchmarkVideo]]
+    ) -> Iterable[Any]:
         if self._pool is None:
-            return [measure(prediction, video, self.kind) for prediction, video in predicted]
+            return [function(prediction, video, self.kind) for prediction, video in predicted]
         named = [(prediction, video.name) for prediction, video in predicted]
-        return list(self._pool.map(_measure, named, chunksize=_CHUNK))
+        chunks = [named[first : first + _CHUNK] for first in range(0, len(named), _CHUNK)]
+        promised = [self._pool.submit((function, chunk)) for chunk in chunks]
+        return (result for chunk in promised for result in chunk.result())
 
 
-_own: dict[str, Any] = {}  # what a worker process judges by; set once by _start
+def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> Do:
+    return partial(_do, kind, videos)
 
 
-def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> None:
-    _own.update(kind=kind, videos=videos)
-
-
-def _judge(named: tuple[Prediction, str]) -> tuple[float, float]:
-    return judge(named[0], _own["videos"][named[1]], _own["kind"])
-
-
-def _measure(named: tuple[Prediction, str]) -> Measured:
-    return measure(named[0], _own["videos"][named[1]], _own["kind"])
+def _do(
+    kind: Kind,
+    videos: dict[str, BenchmarkVideo],
+    task: tuple[Callable[..., Any], list[tuple[Prediction, str]]],
+    _: Tell,
+) -> list[Any]:
+    function, named = task
+    return [function(prediction, videos[name], kind) for prediction, name in named]

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +23,8 @@ from vastsum.bench.training.bookmarks import Bookmark
 from vastsum.bench.training.loop import Member, free_memory
 from vastsum.bench.training.population import Assignment, Trained, groups, train_together
 from vastsum.bench.training.protocols import Protocol, recipe_under
-from vastsum.bench.training.workers import share_out, tell
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import Attempt, Do, Tell, do_all
 from vastsum.scoring.base import Scorer
 
 GPU_STACK = 50  # trainings in one program on a GPU, or fewer where its memory is small
@@ -60,7 +62,7 @@ def work(plan: Plan, report: Report, *, workers: int, device: str, together: int
 
     n_workers = min(workers, len(waiting)) if device == "cpu" else 1
     if n_workers > 1:
-        share_out(waiting, _work, heed, n_workers, _start_worker, plan)
+        do_all(waiting, local_pool(partial(_start_worker, plan), n_workers), heed)
     else:
         _work_alone(plan, waiting, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
@@ -102,16 +104,13 @@ def _split_up(plan: Plan, tasks: Sequence[Task], device: str, together: int | No
         yield Group(tasks[0].data, tuple(tasks[index] for index in indices))
 
 
-_worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
-
-
-def _start_worker(plan: Plan) -> None:
+def _start_worker(plan: Plan) -> Do:
     torch.set_num_threads(1)
-    _worker.update(plan=plan)
+    return partial(_work, plan)
 
 
-def _work(group: Group) -> None:
-    plan: Plan = _worker["plan"]
+def _work(plan: Plan, attempt: Attempt[Group], tell: Tell) -> None:
+    group = attempt.task
     with Judges(plan.benchmark(group.benchmark)) as judges:
         for record in records_of(plan, group, judges, tell, "cpu", resumable=True):
             tell(record)  # only one process writes

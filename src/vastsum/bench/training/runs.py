@@ -16,6 +16,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -30,9 +31,10 @@ from vastsum.bench.training.config import Config
 from vastsum.bench.training.loop import Member, Trainer
 from vastsum.bench.training.protocols import Parts, Protocol, parts_of, recipe_under
 from vastsum.bench.training.vastsum import VastsumMethod
-from vastsum.bench.training.workers import share_out, tell
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import write_json, write_text
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import Attempt, Do, Tell, do_all
 from vastsum.types import Kind, Prediction
 
 MAX_SEEDS = 10_000
@@ -163,18 +165,15 @@ def train_run(
         for job in waiting:
             train_job(run, dataset, job, judge, report, device)
         return
-    share_out(waiting, _work, report, min(workers, len(waiting)), _start_worker, run, dataset, judge)
+    do_all(waiting, local_pool(partial(_start_worker, run, dataset, judge), min(workers, len(waiting))), report)
 
 
-_worker: dict[str, Any] = {}  # what a worker process was started with; set once by _start_worker
+def _start_worker(run: Run, dataset: Dataset, judge: Judge) -> Do:
+    return partial(_work, run, dataset, judge)
 
 
-def _start_worker(run: Run, dataset: Dataset, judge: Judge) -> None:
-    _worker.update(run=run, dataset=dataset, judge=judge)
-
-
-def _work(job: Job) -> None:
-    train_job(_worker["run"], _worker["dataset"], job, _worker["judge"], tell)
+def _work(run: Run, dataset: Dataset, judge: Judge, attempt: Attempt[Job], tell: Tell) -> None:
+    train_job(run, dataset, attempt.task, judge, tell)
 
 
 def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report, device: str = "cpu") -> None:

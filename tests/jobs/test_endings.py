@@ -13,22 +13,25 @@ import pytest
 
 PROGRAM = """
 import os, sys, time
-from vastsum.bench.training.workers import share_out, tell
+from functools import partial
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import do_all
 
 def start(given):
     time.sleep(0.2)
     assert len(given) == 2**20  # more than a pipe holds
+    return do
 
-def do(item):
+def do(attempt, tell):
     tell(os.getpid())
-    time.sleep(item)
+    time.sleep(attempt.task)
 
 def report(pid):
     print(pid, flush=True)
 
 if __name__ == "__main__":
     try:
-        share_out([float(sys.argv[1])] * 4, do, report, 2, start, b"x" * 2**20)
+        do_all([float(sys.argv[1])] * 4, local_pool(partial(start, b"x" * 2**20), 2), report)
     except KeyboardInterrupt:
         sys.exit(130)
 """
