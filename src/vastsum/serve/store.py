@@ -55,16 +55,20 @@ class Options:
 
 @dataclass(frozen=True)
 class Outline:
-    """What lists and status calls say about a finished job, so that they need not read its summary."""
+    """What lists and status calls say about a finished job's video, so that they need not read its summary.
+
+    `budget` is what was asked for, as a share of the video, `thumbnails_s` when its pictures are from, and `cover`
+    which of them is nearest to what matters most.
+    """
 
     duration_s: float
     width: int
     height: int
     fps: float
     n_segments: int
-    budget: float  # as it was asked for, as a share of the video
-    thumbnails_s: tuple[float, ...]  # times of the pictures that were taken
-    cover: int  # the one nearest to what matters most
+    budget: float
+    thumbnails_s: tuple[float, ...]
+    cover: int
 
 
 @dataclass
