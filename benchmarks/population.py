@@ -21,9 +21,9 @@ from pathlib import Path
 import torch
 
 from vastsum.bench.data import load_dataset, load_splits
-from vastsum.bench.training.config import load_config
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import VastsumMethod
 from vastsum.bench.training.loop import Member, Trainer
-from vastsum.bench.training.vastsum import VastsumMethod
 
 N_SEEDS = 8
 PAST_WARM_UP = 20

@@ -30,14 +30,12 @@ from vastsum.bench.data import BenchmarkVideo, Dataset, Split, load_dataset, loa
 from vastsum.bench.measures.calibration import calibration
 from vastsum.bench.measures.metrics import agreement
 from vastsum.bench.measures.robustness import robustness
+from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.ridge import RidgeScorer
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
-from vastsum.bench.training import Config, load_config
+from vastsum.bench.methods.vastsum import Config, VastsumMethod, VastsumNetwork, VastsumScorer
 from vastsum.bench.training.export import export_onnx
 from vastsum.bench.training.loop import Member, Trainer
 from vastsum.bench.training.population import Assignment, groups
-from vastsum.bench.training.vastsum import VastsumMethod
 from vastsum.files import write_json
 from vastsum.scoring.base import Scorer
 

@@ -146,7 +146,7 @@ def readers() -> dict[str, Callable[[Path], object]]:
     from vastsum.bench.data.scores_tsv import read_scores_tsv
     from vastsum.bench.data.splits import read_split_file
     from vastsum.bench.methods.csta import read_imagenet
-    from vastsum.bench.training import load_config
+    from vastsum.bench.methods.recipes import load_config
     from vastsum.bench.training.checkpoints import load_tensors
     from vastsum.scoring.onnx_scorer import load_scorer
     from vastsum.video import probe

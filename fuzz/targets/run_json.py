@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_json
 from fuzz.target import Target
-from vastsum.bench.training.config import Config
+from vastsum.bench.methods.vastsum import Config
 from vastsum.bench.training.runs import load_run
 
 

@@ -29,9 +29,8 @@ from vastsum.bench.curves import curves
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.methods.clip_it import ClipIt
 from vastsum.bench.methods.csta import Csta, GoogLeNet, Weights, read_imagenet
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.bench.methods.registry import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
 from vastsum.bench.pace import Pace
 from vastsum.bench.plan import Benchmark, Plan, open_plan

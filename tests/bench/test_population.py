@@ -17,13 +17,14 @@ from vastsum.bench.methods.csta import Csta
 from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.noise import Dropout, Normal, layer_keys, noise_layers
+from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.sum_gan import SumGan
-from vastsum.bench.training import Config, load_config, loop
+from vastsum.bench.methods.vastsum import Config, VastsumMethod
+from vastsum.bench.training import loop
 from vastsum.bench.training.batches import Shelf
 from vastsum.bench.training.bookmarks import Bookmark
 from vastsum.bench.training.loop import Member, Trainer, _order
 from vastsum.bench.training.population import Assignment, Trained, train_together
-from vastsum.bench.training.vastsum import VastsumMethod
 from vastsum.errors import ConfigError
 from vastsum.types import FloatArray
 

@@ -21,16 +21,16 @@ from vastsum.bench.data import BenchmarkVideo, Dataset, load_splits
 from vastsum.bench.data.splits import Splits
 from vastsum.bench.measures.metrics import agreement, judge
 from vastsum.bench.methods.learned import Moment
-from vastsum.bench.training import Config, load_config
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import Config, VastsumMethod, pool_scores
 from vastsum.bench.training.batches import VideoTensors, pad
 from vastsum.bench.training.checkpoints import load_scorer, load_tensors, save_tensors
 from vastsum.bench.training.loop import Member, Trainer
 from vastsum.bench.training.runs import Job, Run, load_run, open_run, train_job, train_run
-from vastsum.bench.training.vastsum import VastsumMethod, pool_scores
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 
 QUICK = load_config(None, ["network.width=16", "network.heads=2", "network.layers=1", "network.head_width=16",
-                           "network.positions=64", "training.epochs=4", "training.checkpoint_every=2",
+                           "network.positions=64", "training.epochs=4",
                            "training.batch_size=3", "loss.rank_pairs=64", "loss.stability_warmup=1"])  # fmt: skip
 LEARNING = load_config(None, ["network.width=32", "network.heads=4", "network.layers=1", "network.dropout=0.1",
                               "network.input_dropout=0.2", "training.epochs=25", "training.learning_rate=0.003",
@@ -186,7 +186,6 @@ def test_killed_for_real_it_resumes_to_the_same_bits(
         "network.heads=2",
         "network.layers=1",
         "training.epochs=6",
-        "training.checkpoint_every=1",
     ]
     three = [{"train": split.train, "test": split.test} for split in load_splits(tvsum).splits[:3]]
     (tmp_path / "splits.json").write_text(json.dumps(three))

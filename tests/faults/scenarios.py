@@ -157,7 +157,7 @@ def _annotated_film(folder: Path) -> None:
 
 
 _SMALL = ("network.width=4", "network.heads=1", "network.layers=1", "network.head_width=4", "network.positions=16",
-          "training.epochs=2", "training.checkpoint_every=1", "loss.rank_pairs=8")  # fmt: skip
+          "training.epochs=2", "loss.rank_pairs=8")  # fmt: skip
 _TRAIN = ("train", "{inputs}/data.h5", "--splits={inputs}/splits.json", "--protocol=5fcv", "--workers=1", "--resume",
           *(f"--set={setting}" for setting in _SMALL))  # fmt: skip
 

@@ -13,9 +13,7 @@ import pytest
 import torch
 
 from vastsum.assets import read_asset
-from vastsum.bench.methods.vastsum import NetworkConfig
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
+from vastsum.bench.methods.vastsum import NetworkConfig, VastsumNetwork, VastsumScorer
 from vastsum.bench.training.export import export_onnx
 from vastsum.errors import CheckpointError
 from vastsum.features.relative import N_CHANNELS, with_channels

@@ -50,7 +50,7 @@ def train(
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
     from vastsum.bench.data import all_videos, load_dataset, load_splits
-    from vastsum.bench.training import load_config
+    from vastsum.bench.methods.recipes import load_config
 
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
     chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)

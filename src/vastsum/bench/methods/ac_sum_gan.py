@@ -21,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.adversarial import (
     Decoder,
     Discriminator,
@@ -34,7 +34,6 @@ from vastsum.bench.methods.nn.adversarial import (
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.layers import masked_softmax
 from vastsum.bench.methods.nn.noise import Uniform
-from vastsum.bench.methods.recipe import Recipe
 
 FRAGMENTS = 60
 CHOICES = 9  # 15 % of the fragments

@@ -24,11 +24,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.layers import sinusoids, xavier_for_relu
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.errors import CheckpointError
 
 Weights = Mapping[str, NDArray[Any]]

@@ -7,16 +7,49 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import isclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from vastsum.bench.methods.nn.batch import Batch, unannotated
-from vastsum.bench.methods.recipe import Recipe
+from vastsum.bench.methods.settings import require
 from vastsum.scoring.base import Scorer
 from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Kind, Prediction, Segments
+
+Schedule = Literal["cosine", "hold", "constant"]
+Optimizer = Literal["adamw", "adam"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Adam with gradient-norm clipping over batches of videos; the defaults are VASTSum's."""
+
+    epochs: int = 30
+    batch_size: int = 8  # videos an optimiser step
+    videos_at_once: int = 1  # of these, padded together in one pass on CPU; the rest is accumulated
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    optimizer: Optimizer = "adamw"  # adam: weight decay is part of the gradient
+    gradient_clip: float = 1.0
+    schedule: Schedule = "cosine"
+    weight_average: float = 0.0  # decay of the moving average of the weights that is evaluated; 0: raw weights
+    chosen_after: float = 0.0  # share of the epochs that are over before validation videos may choose one
+
+    def __post_init__(self) -> None:
+        names = ("epochs", "batch_size", "videos_at_once", "learning_rate", "gradient_clip")
+        require(
+            "training",
+            self,
+            positive=names,
+            not_negative=("weight_decay",),
+            below_one=("weight_average", "chosen_after"),
+        )
+
+    def may_choose(self, epoch: int) -> bool:
+        """Whether that epoch, counted from 1, is one to choose from."""
+        return epoch > self.chosen_after * self.epochs
 
 
 @dataclass(frozen=True)

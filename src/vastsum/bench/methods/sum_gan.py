@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.adversarial import (
     Decoder,
     Discriminator,
@@ -31,7 +31,6 @@ from vastsum.bench.methods.nn.adversarial import (
 )
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.noise import Uniform
-from vastsum.bench.methods.recipe import Recipe
 
 
 class Play(NamedTuple):

@@ -11,14 +11,13 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from vastsum.bench.methods.vastsum.likelihood import likelihood_of
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
-from vastsum.bench.training.config import Config
+from vastsum.bench.methods.settings import flatten
+from vastsum.bench.methods.vastsum import Config, VastsumNetwork, VastsumScorer, likelihood_of
 from vastsum.errors import CheckpointError, ConfigError
 from vastsum.files import atomic_path
 
 FORMAT = 1
+RETIRED = frozenset({"training.checkpoint_every"})  # settings of earlier versions that change no number
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
@@ -53,7 +52,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
     """The settings that a checkpoint or a run was written with: another version may have had others."""
     try:
-        return Config.from_dict(content, str(path))
+        settings = {name: value for name, value in flatten(content, str(path)).items() if name not in RETIRED}
+        return Config().with_settings(settings, str(path))
     except ConfigError as error:
         remedy = "train it again, or use the version of vastsum that made it"
         raise CheckpointError(path, f"has settings that this version does not ({error.problem})", remedy) from error

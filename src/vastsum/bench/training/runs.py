@@ -25,17 +25,17 @@ import torch
 from vastsum import __version__
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split
 from vastsum.bench.data.splits import Splits
+from vastsum.bench.methods.vastsum import Config, VastsumMethod
 from vastsum.bench.training.checkpoints import load_tensors, recorded_config, save_tensors
-from vastsum.bench.training.config import Config
 from vastsum.bench.training.loop import Member, Trainer
 from vastsum.bench.training.protocols import Parts, Protocol, parts_of, recipe_under
-from vastsum.bench.training.vastsum import VastsumMethod
 from vastsum.bench.training.workers import share_out, tell
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import write_json, write_text
 from vastsum.types import Kind, Prediction
 
 MAX_SEEDS = 10_000
+CHECKPOINT_EVERY = 1  # epochs between the states a killed run resumes from
 
 Judge = Callable[[Prediction, BenchmarkVideo, Kind], tuple[float, float]]
 """τ and ρ of the prediction for a video."""
@@ -198,7 +198,7 @@ def train_job(run: Run, dataset: Dataset, job: Job, judge: Judge, report: Report
                 _save_weights(folder / "best.safetensors", run, job, trainer, epoch + 1)
         log.append(row)
         _write_log(folder / "log.csv", log)
-        if (epoch + 1) % run.config.training.checkpoint_every == 0:
+        if (epoch + 1) % CHECKPOINT_EVERY == 0:
             save_tensors(folder / "state.safetensors", trainer.state(), {"log": log})
         report(job, epoch + 1, row)
     _save_weights(folder / "last.safetensors", run, job, trainer, n_epochs)
