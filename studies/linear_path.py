@@ -28,7 +28,7 @@ from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_split
 from vastsum.bench.measures.metrics import agreement
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.vastsum import VastsumMethod, VastsumNetwork
-from vastsum.bench.training.protocols import parts_of
+from vastsum.bench.protocols import parts_of
 from vastsum.features.relative import N_CHANNELS, NAMES
 from vastsum.selection.decode import DEFAULT_DECODER
 from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Prediction

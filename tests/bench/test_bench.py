@@ -29,7 +29,7 @@ from vastsum.bench.curves import curves
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.methods.clip_it import ClipIt
 from vastsum.bench.methods.csta import Csta, GoogLeNet, Weights, read_imagenet
-from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.registry import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
 from vastsum.bench.pace import Pace
@@ -517,7 +517,7 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
         if len(told) == 2:
             raise Killed
 
-    monkeypatch.setattr("vastsum.bench.training.bookmarks.EVERY_S", 0.0)
+    monkeypatch.setattr("vastsum.bench.checkpoints.BOOKMARK_EVERY_S", 0.0)
     whole, resumed = (
         plan_of(tmp_path / name, tvsum, methods=("mean",), protocols=("5fcv", "last"), n_seeds=1, max_epochs=3)
         for name in ("whole", "resumed")
@@ -540,7 +540,7 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize(("setting", "value"), [
-    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("slowed", {"": 0.1}), ("MARGIN", 0.1)
+    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("phases", {"": Phase(slowed=0.1)}), ("MARGIN", 0.1)
 ])  # fmt: skip
 @pytest.mark.usefixtures("methods")
 def test_trainings_of_other_settings_are_told_and_replaced(

@@ -2,70 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from vastsum.bench.data import BenchmarkVideo
 from vastsum.bench.measures.measure import measure
 from vastsum.bench.measures.metrics import judge
-from vastsum.bench.training.workers import Workers
+from vastsum.errors import VastsumError
+from vastsum.scale.crew import Attempt
+from vastsum.scale.local import LocalCrew
 from vastsum.types import Kind, Prediction
 
-if TYPE_CHECKING:
-    from vastsum.bench.plan import Benchmark
-
 Measured = tuple[dict[str, float | None], int]
-
-_CHUNK = 8
+Predicted = Sequence[tuple[Prediction, BenchmarkVideo]]
 
 
 class Judges:
     """Judges predictions for the videos of one benchmark; with one worker, in this process."""
 
-    def __init__(self, benchmark: Benchmark, n_workers: int = 1) -> None:
-        self.kind: Kind = benchmark.dataset.kind
-        # What people said is enough to judge by; features would only be carried about.
-        nothing = np.zeros((0, 0), np.float32)
-        self._videos = {name: replace(video, features=nothing) for name, video in benchmark.dataset.videos.items()}
-        self._pool: Workers | None = None
+    def __init__(self, kind: Kind, videos: Iterable[BenchmarkVideo], n_workers: int = 1) -> None:
+        self.kind: Kind = kind
+        self._crew: LocalCrew | None = None
         if n_workers > 1:
-            self._pool = Workers(n_workers, _start, self.kind, self._videos)
+            # What people said is enough to judge by; features would only be carried about.
+            nothing = np.zeros((0, 0), np.float32)
+            bare = {video.name: replace(video, features=nothing) for video in videos}
+            self._crew = LocalCrew(partial(_start, kind, bare), n_workers, threads=1)
+            while self._crew.n_idle < n_workers:
+                self._crew.news()
+        self._n_workers = n_workers
 
     def __enter__(self) -> Judges:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        if self._pool is not None:
-            self._pool.dismiss()
+        if self._crew is not None:
+            self._crew.close()
 
-    def judge(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
+    def judge(self, predicted: Predicted) -> Iterable[tuple[float, float]]:
         """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
-        if self._pool is None:
-            return [judge(prediction, video, self.kind) for prediction, video in predicted]
-        named = [(prediction, video.name) for prediction, video in predicted]
-        return self._pool.map(_judge, named, chunksize=_CHUNK)
+        return self._all(judge, predicted)
 
-    def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
+    def measure(self, predicted: Predicted) -> list[Measured]:
         """Every metric of each."""
-        if self._pool is None:
-            return [measure(prediction, video, self.kind) for prediction, video in predicted]
+        return list(self._all(measure, predicted))
+
+    def _all(self, how: Callable[..., Any], predicted: Predicted) -> Iterable[Any]:
+        if self._crew is None:
+            return [how(prediction, video, self.kind) for prediction, video in predicted]
         named = [(prediction, video.name) for prediction, video in predicted]
-        return list(self._pool.map(_measure, named, chunksize=_CHUNK))
+        size = -(-len(named) // self._n_workers)
+        for first in range(0, len(named), size or 1):
+            self._crew.hand(Attempt((first, how, named[first : first + size]), 1))
+        return self._heard(self._crew)
+
+    @staticmethod
+    def _heard(crew: LocalCrew) -> Iterator[Any]:
+        """What the workers say, in the order that was asked for."""
+        answers: dict[int, list[Any]] = {}
+        while crew.n_busy:
+            for finished in crew.news():
+                if isinstance(finished.answer, VastsumError):
+                    raise finished.answer
+                answers[finished.attempt.task[0]] = finished.answer
+        for _, answer in sorted(answers.items()):
+            yield from answer
 
 
-_own: dict[str, Any] = {}  # what a worker process judges by; set once by _start
+def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> Callable[[Attempt[Any]], list[Any]]:
+    def judge_some(attempt: Attempt[Any]) -> list[Any]:
+        _, how, named = attempt.task
+        return [how(prediction, videos[name], kind) for prediction, name in named]
 
-
-def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> None:
-    _own.update(kind=kind, videos=videos)
-
-
-def _judge(named: tuple[Prediction, str]) -> tuple[float, float]:
-    return judge(named[0], _own["videos"][named[1]], _own["kind"])
-
-
-def _measure(named: tuple[Prediction, str]) -> Measured:
-    return measure(named[0], _own["videos"][named[1]], _own["kind"])
+    return judge_some

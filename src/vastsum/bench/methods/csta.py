@@ -46,7 +46,7 @@ class Csta(LearnedMethod):
         gradient_clip=1e6,  # none
         schedule="constant",
     )
-    stackable = False
+    stack = 0
 
     def __init__(self, weights: Weights | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner

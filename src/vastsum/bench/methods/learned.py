@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import isclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -61,24 +61,26 @@ class Moment:
     phase: str = ""
 
 
+class Phase(NamedTuple):
+    """One of several losses of a step: the prefixes of the parameters it trains, and its share of the learning rate."""
+
+    trains: tuple[str, ...] = ("",)
+    slowed: float = 1.0
+
+
 class LearnedMethod(ABC):
     """A network, its loss and its recipe.
 
     Networks are given padded batches and must not let padding change anything at a real pick. They draw random numbers
-    only through the layers of `vastsum.bench.methods.nn.noise`. Where `stackable` is true they work under
-    `torch.func.vmap`, and many trainings run as one program.
-
-    `phases` are the losses of a step, with the prefixes of the parameters each of them trains: one that trains
-    everything, unless networks play against each other. All are taken from one pass through the network. `slowed` are
-    those that learn slower than the recipe says, and how much of its rate they have.
+    only through the layers of `vastsum.bench.methods.nn.noise`. They work under `torch.func.vmap`, where many trainings
+    run as one program, unless `stack` is 0. A step has one loss that trains everything, unless networks play against
+    each other: then `phases` names their losses. All are taken from one pass through the network.
     """
 
     recipe: Recipe
-    stackable: bool = True
-    cpu_stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
+    stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
     like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
-    phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
-    slowed: Mapping[str, float] = {}
+    phases: Mapping[str, Phase] = {"": Phase()}
     decoder: Decoder = PAPER_DECODER
 
     @property
@@ -95,7 +97,8 @@ class LearnedMethod(ABC):
             if name.isupper() and isinstance(value, int | float)
         }
         own = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
-        return asdict(self.recipe) | {"slowed": dict(self.slowed)} | numbers | own
+        slowed = {name: phase.slowed for name, phase in self.phases.items() if phase.slowed != 1.0}
+        return asdict(self.recipe) | {"slowed": slowed} | numbers | own
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

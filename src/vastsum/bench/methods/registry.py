@@ -25,7 +25,7 @@ from vastsum.bench.methods.sspvs import Sspvs
 from vastsum.bench.methods.sum_gan import SumGan
 from vastsum.bench.methods.summdiff import Summdiff
 from vastsum.bench.methods.vasnet import Vasnet
-from vastsum.bench.methods.vastsum import VastsumMethod
+from vastsum.bench.methods.vastsum import Config, VastsumMethod
 from vastsum.bench.methods.vss_net import VssNet
 from vastsum.errors import ConfigError
 from vastsum.features.relative import N_CHANNELS
@@ -105,6 +105,12 @@ METHODS: dict[str, Entry] = {
     "vastsum-paper": _vastsum("VASTSum, as in the paper", "paper"),
     "vastsum": _vastsum("VASTSum", note="under tvt, its epoch is chosen among the last ones"),
 }
+
+
+def configured(config: Config) -> Entry:
+    """VASTSum by settings of one's own."""
+    return Entry("VASTSum", lambda _: VastsumMethod(config), relative=config.network.relative)
+
 
 ABLATED: dict[str, Entry] = {
     f"vastsum:{name}": _vastsum(f"{of}, {name.replace('-', ' ')}", name)

@@ -516,7 +516,7 @@ FEWEST = 0.05  # share of people below which a logit would run away
 
 
 class VastsumMethod(LearnedMethod):
-    cpu_stack = 4
+    stack = 4
 
     def __init__(self, config: Config, budget: float = DEFAULT_BUDGET) -> None:
         self.config, self.budget, self.recipe = config, budget, config.training

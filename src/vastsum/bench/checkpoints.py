@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,12 @@ from torch import Tensor
 
 from vastsum.bench.methods.settings import flatten
 from vastsum.bench.methods.vastsum import Config, VastsumNetwork, VastsumScorer, likelihood_of
-from vastsum.errors import CheckpointError, ConfigError
+from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import atomic_path
 
 FORMAT = 1
+BOOKMARK_EVERY_S = 300.0
+LARGEST_BOOKMARK = 2 * 2**30  # bytes; many networks in one program may be more than it is worth to write down
 RETIRED = frozenset({"training.checkpoint_every"})  # settings of earlier versions that change no number
 
 
@@ -72,3 +76,31 @@ def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
         problem = str(error).splitlines()[0]
         raise CheckpointError(path, f"does not hold a whole VASTSum network ({problem})", "train it again") from error
     return VastsumScorer(network.eval(), likelihood, path), meta
+
+
+class Bookmark:
+    """Where a long training was, so that one that was killed resumes from there: a file that is written now and then.
+    `of` says what is trained, in terms of JSON: that of anything else is not read."""
+
+    def __init__(self, path: Path, of: Mapping[str, Any]) -> None:
+        self._path, self._of = path, json.loads(json.dumps(of))
+        self._written_at = time.monotonic()
+
+    def read(self) -> tuple[dict[str, Tensor], Any] | None:
+        """What was written last, if anything."""
+        try:
+            tensors, meta = load_tensors(self._path)
+        except CheckpointError:
+            return None
+        return (tensors, meta["at"]) if meta.get("of") == self._of else None
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._written_at >= BOOKMARK_EVERY_S
+
+    def write(self, tensors: Mapping[str, Tensor], at: Any) -> None:
+        """Nothing is lost but time if that fails."""
+        if sum(tensor.nbytes for tensor in tensors.values()) <= LARGEST_BOOKMARK:
+            with suppress(OutputError):
+                save_tensors(self._path, tensors, {"of": self._of, "at": at})
+        self._written_at = time.monotonic()

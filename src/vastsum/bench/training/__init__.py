@@ -1,1 +1,0 @@
-"""Training loop, checkpoints and runs."""
