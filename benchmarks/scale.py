@@ -11,7 +11,6 @@ there, the same again, and none written twice. Times are of the whole command, s
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
@@ -32,9 +31,9 @@ from uuid import uuid4
 import av
 import numpy as np
 
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.crew import Attempt, Crew, Do, share_out
-from vastsum.scale.local import LocalCrew
+from vastsum.jobs.cluster import ray_pool
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import Attempt, Do, Pool, Tell, share_out
 
 WIDTH, HEIGHT, FPS, AUDIO_RATE = 320, 180, 25, 48_000
 
@@ -206,7 +205,7 @@ def side_by_side(videos: Path, folder: Path, workers: int) -> None:
     )
 
 
-def nothing(attempt: Attempt[int]) -> int:
+def nothing(attempt: Attempt[int], _: Tell) -> int:
     return attempt.task
 
 
@@ -214,10 +213,10 @@ def start_nothing() -> Do:
     return nothing
 
 
-def handed_out_a_second(crew: Crew, n_tasks: int = 2000) -> float:
+def handed_out_a_second(pool: Pool, n_tasks: int = 2000) -> float:
     """Tasks that take no time: all that is left is handing them out. The first few wait for workers to start."""
-    with contextlib.closing(crew):
-        done = share_out(range(n_tasks), crew)
+    with pool:
+        done = share_out(range(n_tasks), pool)
         for _ in range(10):
             next(done)
         start_s = time.perf_counter()
@@ -243,8 +242,8 @@ def main() -> None:
     if arguments.side_by_side:
         return side_by_side(videos, arguments.folder, arguments.workers)
 
-    for name, crew_of in (("local", partial(LocalCrew, threads=1)), ("ray", RayCrew)):
-        rate = handed_out_a_second(crew_of(start_nothing, n_workers=arguments.workers))
+    for name, pool_of in (("local", partial(local_pool, threads=1)), ("ray", ray_pool)):
+        rate = handed_out_a_second(pool_of(start_nothing, n_workers=arguments.workers))
         print(f"{name:6} hands out {rate:.0f} tasks a second that take no time", flush=True)
 
     expected: dict[str, bytes] = {}

@@ -15,7 +15,7 @@ import vastsum
 SOURCE = Path(vastsum.__file__).parent
 ROOMS = [
     "errors", "types", "files", "assets", "onnx_runtime", "video", "sound", "features", "segmentation",
-    "selection", "scoring", "summary", "export", "scale", "serve", "bench", "cli",
+    "selection", "scoring", "summary", "export", "jobs", "serve", "bench", "cli",
 ]  # fmt: skip
 FACE = {"__init__", "__main__", "summarizer"}  # the public face may look into every room
 ALLOWED = {("summary", "export")}  # Summary.save hands itself to the export room

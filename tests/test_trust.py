@@ -134,7 +134,7 @@ def read_part(path: Path) -> object:
 
 def read_manifest(path: Path) -> object:
     """A list of videos; what it may have been taken for is then looked at as a video."""
-    from vastsum.scale.inputs import find_items
+    from vastsum.jobs.inputs import find_items
     from vastsum.video import probe
 
     return [probe(Path(item.source)) for item in find_items([str(path)])]
@@ -306,8 +306,8 @@ def test_a_benchmark_file_cannot_have_another_file_read(name_other: Callable[...
 )
 def test_a_list_of_videos_cannot_send_us_through_one_address_to_another(address: str, tmp_path: Path) -> None:
     pytest.importorskip("fsspec", reason="addresses are read by fsspec")
-    from vastsum.scale.inputs import find_items
-    from vastsum.scale.places import at_hand
+    from vastsum.jobs.inputs import find_items
+    from vastsum.jobs.places import at_hand
 
     manifest = tmp_path / "list.jsonl"
     manifest.write_text(json.dumps({"source": address}))

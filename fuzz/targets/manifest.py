@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fuzz.mutation import text_mutator
 from fuzz.target import Target
-from vastsum.scale.inputs import find_items
+from vastsum.jobs.inputs import find_items
 
 _WORDS = ("source", "video", "path", "url", "name", ",", '"', "\n", "\r", "..", "/", "s3://b/", "http://h/a.mp4", "{",
           "}", '{"source": "a.mp4"}', ":", "null", "[]", "NaN", "\0", "\ufeff", "a.mp4", "\\", "[" * 3000)  # fmt: skip

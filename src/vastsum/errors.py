@@ -23,6 +23,14 @@ def _restore(kind: type[VastsumError], where: str, problem: str, remedy: str) ->
     return error
 
 
+def described(error: BaseException, where: object, remedy: str) -> VastsumError:
+    """An error as one that a person can read; one that nobody foresaw is said to be that."""
+    if isinstance(error, VastsumError):
+        return error
+    first_line = f"{type(error).__name__}: {error}".splitlines()[0]
+    return VastsumError(where, f"something went wrong that should not have ({first_line})", remedy)
+
+
 class DataError(VastsumError):
     """A benchmark file, split file or annotation table that cannot be used."""
 

@@ -27,6 +27,7 @@ from vastsum.bench import cost
 from vastsum.bench.choosing import chance
 from vastsum.bench.curves import curves
 from vastsum.bench.data import Dataset, load_splits
+from vastsum.bench.judges import Judges
 from vastsum.bench.methods.clip_it import ClipIt
 from vastsum.bench.methods.csta import Csta, GoogLeNet, Weights, read_imagenet
 from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
@@ -297,6 +298,16 @@ def test_together_or_apart_the_numbers_are_the_same(tmp_path: Path, tvsum: Datas
         for protocol, videos in one.items():
             for video, found in videos.items():
                 assert found["tau"] == pytest.approx(other[protocol][video]["tau"], abs=1e-4)
+
+
+def test_worker_processes_judge_as_this_one_does(summe: Dataset) -> None:
+    videos = list(summe.videos.values())
+    rng = np.random.default_rng(0)
+    predicted = [(Prediction.certain(rng.random(len(video.segments.picks))), video) for video in videos]
+    with Judges("summe", videos) as alone, Judges("summe", videos, 2) as many:
+        assert list(many.judge(predicted)) == list(alone.judge(predicted))
+        assert many.measure(predicted[:1]) == alone.measure(predicted[:1])
+        assert list(many.judge([])) == []
 
 
 def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:

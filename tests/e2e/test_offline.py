@@ -54,25 +54,23 @@ import sys, time
 from functools import partial
 
 import vastsum
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item
-from vastsum.scale.local import LocalCrew
-from vastsum.scale.places import open_place
-from vastsum.scale.work import Settings, Worker
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.places import open_place
+from vastsum.jobs.pool import Attempt
+from vastsum.jobs.one import Settings
+from vastsum.jobs.work import Worker
 
 film, out = sys.argv[1:]
 settings = Settings("15%", ("mp4", "json"), 2.0, "efficientnet_lite0", "vastsum")
 start = partial(Worker, settings, open_place(out), overwrite=False, threads=1, folder=".")
-crew = LocalCrew(start, 1, threads=1)
+pool = local_pool(start, 1, threads=1)
 summarizer = vastsum.Summarizer()
 summarizer.summarize(film, "15%").save(f"{out}/here.html")
-while not crew.n_idle:
-    crew.news()
-crew.hand(Attempt(Item(film, "worker"), 1))
-(finished,) = crew.news()
-assert finished.answer.status == "done", finished.answer
+done = pool.submit(Attempt(Item(film, "worker"), 1)).result()
+assert done.status == "done", done
 time.sleep(10)
-crew.close()
+pool.close()
 """
 _OPENED = re.compile(r'openat\((?:AT_FDCWD|\d+)<([^>]*)>, "([^"]*)", [A-Z_|]*O_(?:WRONLY|RDWR|CREAT)')
 _MADE = re.compile(r'mkdir\(()"([^"]*)"')

@@ -20,6 +20,7 @@ from films import Recipe, make_video
 
 from vastsum.bench.data import make_synthetic
 from vastsum.cli import main
+from vastsum.jobs.one import load_models
 
 EARLIER = b"what an earlier run left here"
 COMMAND_OF = cache(typer.main.get_command)  # made of the same functions every time, and slowly
@@ -61,6 +62,7 @@ def run(scenario: Scenario, inputs: Path, output: Path) -> Ended:
     argv = ["vastsum", *(argument.format(inputs=inputs, output=output) for argument in scenario.arguments)]
     said, errors = io.StringIO(), io.StringIO()
     code: object = 0
+    load_models.cache_clear()  # as in a process of its own
     quickly = patch.object(typer.main, "get_command", COMMAND_OF)
     with patch.object(sys, "argv", argv), quickly, redirect_stdout(said), redirect_stderr(errors):
         try:

@@ -22,10 +22,11 @@ from scenarios import SCENARIOS, Stage
 
 import vastsum
 from vastsum.export import FORMATS
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item
-from vastsum.scale.places import open_place
-from vastsum.scale.work import Settings, Worker
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.one import Settings
+from vastsum.jobs.places import open_place
+from vastsum.jobs.pool import Attempt
+from vastsum.jobs.work import Worker
 from vastsum.serve import worker as studio_worker
 from vastsum.serve.settings import Settings as StudioSettings
 from vastsum.serve.store import Job
@@ -137,7 +138,7 @@ def test_what_a_studio_has_answered_is_still_there(film: Path, tmp_path: Path, m
 
 # What is not for keeping, or is flushed where it is written.
 EXCEPTIONS = {
-    ("scale/places.py", "local.write_bytes(content)"),  # a copy on its way to another store
+    ("jobs/places.py", "local.write_bytes(content)"),  # a copy on its way to another store
     ("serve/folders.py", "(self.root / 'lock').open('ab')"),
     ("serve/folders.py", "folder.replace(self.unclaimed / folder.name)"),
     ("serve/folders.py", "self.of(job).replace(leftover)"),  # to be removed

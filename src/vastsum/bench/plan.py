@@ -12,21 +12,19 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vastsum import __version__
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split
 from vastsum.bench.data.splits import Splits
+from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.registry import Entry, configured, entry_of
+from vastsum.bench.methods.vastsum import Config
 from vastsum.bench.protocols import Parts, Protocol, parts_of
 from vastsum.bench.records import Record, Regime, Task, forget, read
 from vastsum.errors import ConfigError, OutputError
 from vastsum.files import write_json
 from vastsum.types import Kind
-
-if TYPE_CHECKING:  # a worker is handed its plan before it loads torch
-    from vastsum.bench.methods.learned import LearnedMethod
-    from vastsum.bench.methods.registry import Entry
-    from vastsum.bench.methods.vastsum import Config
 
 FORMAT = 2
 MAX_SEEDS = 10_000
@@ -100,8 +98,6 @@ class Plan:
                 self._require_others(benchmark)
 
     def entry(self, method: str) -> Entry:
-        from vastsum.bench.methods.registry import configured, entry_of
-
         if method in self.given:
             return self.given[method]
         return entry_of(method) if self.config is None else configured(self.config)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from vastsum.bench.data import Split
+from vastsum.bench.methods.learned import Recipe
 from vastsum.errors import DataError
-
-if TYPE_CHECKING:
-    from vastsum.bench.methods.learned import Recipe
 
 Protocol = Literal["5fcv", "tvt", "last", "transfer"]
 

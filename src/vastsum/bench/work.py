@@ -6,7 +6,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -23,11 +23,10 @@ from vastsum.bench.protocols import Protocol, recipe_under
 from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.bench.runs import save_training
 from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
-from vastsum.bench.worker import start
 from vastsum.errors import VastsumError
-from vastsum.scale.crew import Attempt, share_out
-from vastsum.scale.fleet import CrewOf
-from vastsum.scale.local import LocalCrew
+from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.pool import Attempt, Do, Tell, share_out
 from vastsum.scoring.base import Scorer
 
 GPU_STACK = 50  # trainings in one program on a GPU, or fewer where its memory is small
@@ -59,7 +58,7 @@ def work(
     workers: int,
     device: str,
     together: int | None = None,
-    cluster: CrewOf | None = None,
+    cluster: PoolOf | None = None,
 ) -> None:
     """Do all tasks that are not done. On a CPU, or on a cluster, groups train side by side; on a GPU of this machine
     one after another, and the workers judge."""
@@ -68,29 +67,33 @@ def work(
     if waiting and cluster is not None:
         _share_out(plan, waiting, cluster, report, device)
     elif n_workers > 1:
-        _share_out(plan, waiting, partial(LocalCrew, n_workers=n_workers, threads=1), report, device)
+        _share_out(plan, waiting, partial(local_pool, n_workers=n_workers, threads=1), report, device)
     else:
         _work_alone(plan, waiting, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
 
 
-def _share_out(plan: Plan, waiting: Sequence[Group], crew_of: CrewOf, report: Report, device: str) -> None:
+def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str) -> None:
     """Every result is written here. A group whose worker died twice is written down as failed."""
-    with closing(crew_of(partial(start, plan, device))) as crew:
-        for finished in share_out(waiting, crew):
+    with pool_of(partial(_start, plan, device)) as pool:
+        for finished in share_out(waiting, pool, told=report):
             group, records = finished.attempt.task, finished.answer
             if isinstance(records, VastsumError):
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
             for record in records:
                 keep(plan, record)
-            report(group.name, len(group.tasks))
 
 
-def train_group(plan: Plan, device: str, attempt: Attempt[Group]) -> list[Record]:
+def _start(plan: Plan, device: str) -> Do:
     """In a worker, which may have no disk in common with whoever waits for it: then bookmarks lead nowhere."""
-    with judges_of(plan, attempt.task) as judges:
-        return list(records_of(plan, attempt.task, judges, lambda *_: None, device))
+    torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the pool
+
+    def train_group(attempt: Attempt[Group], tell: Tell) -> list[Record]:
+        with judges_of(plan, attempt.task) as judges:
+            return list(records_of(plan, attempt.task, judges, tell, device))
+
+    return train_group
 
 
 def judges_of(plan: Plan, group: Group, n_workers: int = 1) -> Judges:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 from rich.table import Table
 
 from vastsum.cli.console import results
-from vastsum.cli.engines import Address, Engine, GpusPerWorker, ray_crew, refuse_cluster_options
+from vastsum.cli.engines import Address, Engine, GpusPerWorker, cluster, refuse_cluster_options
 from vastsum.cli.options import SplitsFile
 from vastsum.cli.trainings import progress_of, require_torch
 from vastsum.errors import ConfigError
@@ -64,6 +63,7 @@ def benchmark(
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.tables import COST_NOTE, write_tables
     from vastsum.bench.work import work
+    from vastsum.features.onnx_model import available_cores
 
     given = from_imagenet(imagenet) if imagenet else {}
     names = list(METHODS) if methods == "all" else _listed(methods)
@@ -77,14 +77,14 @@ def benchmark(
         given=given,
     )
     open_plan(plan, resume=resume, retrain=_listed(retrain))
-    cluster = None
+    elsewhere = None
     if engine is Engine.ray:
-        cluster = ray_crew(device, address, workers, gpus_per_worker)
+        elsewhere = cluster(device, address, workers, gpus_per_worker)
     else:
         refuse_cluster_options(address, gpus_per_worker)
     with progress_of(plan) as (report, describe):
-        n_workers = workers or os.cpu_count() or 1
-        work(plan, report, workers=n_workers, device=device, together=together, cluster=cluster)
+        n_workers = workers or available_cores()
+        work(plan, report, workers=n_workers, device=device, together=together, cluster=elsewhere)
         made = write_tables(plan, describe)
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
     for table in shown:

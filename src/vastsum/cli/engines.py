@@ -11,7 +11,7 @@ import typer
 from vastsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vastsum.scale.fleet import CrewOf
+    from vastsum.jobs.fleet import PoolOf
 
 _MAX_ON_A_GPU = 4  # processes; each holds the models
 
@@ -35,19 +35,19 @@ def refuse_cluster_options(address: str | None, gpus_per_worker: float | None) -
             raise ConfigError(option, "is for a Ray cluster", "add --engine ray, or leave it out")
 
 
-def ray_crew(device: str, address: str | None, workers: int | None, gpus_per_worker: float | None) -> CrewOf:
-    from vastsum.scale.cluster import RayCrew
+def cluster(device: str, address: str | None, workers: int | None, gpus_per_worker: float | None) -> PoolOf:
+    from vastsum.jobs.cluster import ray_pool
 
     gpus = gpus_per_worker if gpus_per_worker is not None else float(device.startswith("cuda"))
-    return partial(RayCrew, n_workers=workers, address=address, gpus=gpus)
+    return partial(ray_pool, n_workers=workers, address=address, gpus=gpus)
 
 
-def local_crew(device: str, workers: int | None, n_tasks: int) -> tuple[CrewOf, int]:
-    """The crew, and how many threads each worker may use: all cores are used, and none by two."""
+def processes(device: str, workers: int | None, n_tasks: int) -> tuple[PoolOf, int]:
+    """The pool, and how many threads each worker may use: all cores are used, and none by two."""
     from vastsum.features.onnx_model import available_cores
-    from vastsum.scale.local import LocalCrew
+    from vastsum.jobs.local import local_pool
 
     cores = available_cores()
     n_workers = workers or max(1, min(n_tasks, cores if device in ("cpu", "auto") else _MAX_ON_A_GPU))
     threads = max(1, cores // n_workers)
-    return partial(LocalCrew, n_workers=n_workers, threads=threads), threads
+    return partial(local_pool, n_workers=n_workers, threads=threads), threads

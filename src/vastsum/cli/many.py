@@ -9,13 +9,13 @@ import typer
 from rich.table import Column, Table
 
 from vastsum.cli.console import errors, results, shown
-from vastsum.cli.engines import Engine, local_crew, ray_crew, refuse_cluster_options
+from vastsum.cli.engines import Engine, cluster, processes, refuse_cluster_options
 from vastsum.cli.progress import counting
 from vastsum.errors import install_extra
 
 if TYPE_CHECKING:
-    from vastsum.scale.outcome import Outcome
-    from vastsum.scale.work import Settings
+    from vastsum.jobs.one import Settings
+    from vastsum.jobs.outcome import Outcome
 
 
 def summarize_many(
@@ -31,17 +31,17 @@ def summarize_many(
     retry_failed: bool,
 ) -> None:
     """All videos into one place. Ends with exit code 1 where some have no summary."""
-    from vastsum.scale.fleet import summarize_all
-    from vastsum.scale.inputs import find_items
-    from vastsum.scale.outcome import TABLE, can_make_tables
-    from vastsum.scale.places import open_place
+    from vastsum.jobs.fleet import summarize_all
+    from vastsum.jobs.inputs import find_items
+    from vastsum.jobs.outcome import TABLE, can_make_tables
+    from vastsum.jobs.places import open_place
 
     items, place = find_items(videos), open_place(output)
     if engine is Engine.ray:
-        crew_of, threads = ray_crew(settings.device, address, workers, gpus_per_worker), 1
+        pool_of, threads = cluster(settings.device, address, workers, gpus_per_worker), 1
     else:
         refuse_cluster_options(address, gpus_per_worker)
-        crew_of, threads = local_crew(settings.device, workers, len(items))
+        pool_of, threads = processes(settings.device, workers, len(items))
     with counting(transient=True) as progress:
         bar = progress.add_task("summarising", total=len(items))
         reported: list[Outcome] = []
@@ -55,18 +55,19 @@ def summarize_many(
             items,
             settings,
             place,
-            crew_of,
+            pool_of,
             report=report,
             overwrite=overwrite,
             retry_failed=retry_failed,
             threads=threads,
         )
-    _show_all(outcomes, n_before=len(outcomes) - len(reported))
+    failures = [(outcome.source, _why(outcome)) for outcome in outcomes if outcome.status == "failed"]
+    show_count(len(outcomes), failures, n_before=len(outcomes) - len(reported))
     if can_make_tables():
         results.print(f"wrote {shown(place.shown(TABLE))}", soft_wrap=True)
     else:
         errors.print(f"[yellow]note:[/] no {TABLE} without pyarrow; {shown(install_extra('scale'))}", soft_wrap=True)
-    if any(outcome.status != "done" for outcome in outcomes):
+    if failures:
         raise typer.Exit(1)
 
 
@@ -87,14 +88,14 @@ def _show(outcome: Outcome, written: Sequence[str]) -> None:
         results.print(f"wrote {shown(path)}", soft_wrap=True)
 
 
-def _show_all(outcomes: Sequence[Outcome], n_before: int) -> None:
-    failed = [outcome for outcome in outcomes if outcome.status == "failed"]
+def show_count(n_videos: int, failures: Sequence[tuple[str, str]], n_before: int = 0) -> None:
+    """How many have a summary; of the others, which and why."""
     before = f", {n_before} of them before" if n_before else ""
-    results.print(f"{len(outcomes) - len(failed)} of {len(outcomes)} videos summarised{before}")
-    if failed:
+    results.print(f"{n_videos - len(failures)} of {n_videos} videos summarised{before}")
+    if failures:
         table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
-        for outcome in failed:
-            table.add_row(shown(outcome.source), shown(_why(outcome)))
+        for source, why in failures:
+            table.add_row(shown(source), shown(why))
         results.print(table)
 
 

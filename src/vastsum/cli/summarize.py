@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import Progress
-from rich.table import Column, Table
+from rich.table import Table
 
 from vastsum.cli.console import errors, results, shown
 from vastsum.cli.ending import tidy_when_ended
 from vastsum.cli.engines import Address, Engine, GpusPerWorker
 from vastsum.cli.inputs import find_videos, is_folder
-from vastsum.cli.many import summarize_many
+from vastsum.cli.many import show_count, summarize_many
 from vastsum.cli.progress import measuring
 from vastsum.errors import ConfigError, OutputError, VastsumError
 
 if TYPE_CHECKING:
-    from vastsum.summarizer import Summarizer
-    from vastsum.summary import Summary
+    from vastsum.jobs.one import Made, Settings
 
 DEFAULT_FORMATS = "mp4,json,png"
 
@@ -92,8 +91,9 @@ def summarize(
     if not wanted:
         raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
     read_budget(budget)  # refuse nonsense before any work
-    if _are_many(videos, output, engine):
-        from vastsum.scale.work import Settings
+    are_many = _are_many(videos, output, engine)
+    with tidy_when_ended() as heed:
+        from vastsum.jobs.one import Settings
 
         settings = Settings(
             budget,
@@ -108,7 +108,7 @@ def summarize(
             decoder,
             speech,
         )
-        with tidy_when_ended():
+        if are_many:
             summarize_many(
                 videos,
                 str(output),
@@ -120,57 +120,14 @@ def summarize(
                 overwrite=overwrite,
                 retry_failed=retry_failed,
             )
-        return
-    found = find_videos([Path(video) for video in videos])
-
-    failures: list[tuple[Path, Exception]] = []
-    with tidy_when_ended() as heed, measuring() as progress:
-        from vastsum.summarizer import Summarizer
-
-        loading = progress.add_task("loading models", total=None)
-        summarizer = Summarizer(
-            backbone=backbone,
-            weights=weights,
-            model=model,
-            decoder=decoder,
-            speech=speech,
-            fps=fps,
-            fast=fast,
-            keyframe_cuts=copy,
-            device=device,
-        )
-        progress.remove_task(loading)
-        claimed: dict[Path, Path] = {}
-        for video in found:
-            try:
-                targets = _targets(
-                    video,
-                    Path(output) if output else video.parent,
-                    wanted,
-                    copy=copy,
-                    overwrite=overwrite,
-                    claimed=claimed,
-                )
-                summary, notes = _one(summarizer, video, budget, targets, copy, progress, heed)
-            except Exception as error:  # whatever it is, the other videos are not to suffer
-                failures.append((video, error))
-                if len(found) > 1:
-                    errors.print(f"[bold red]failed:[/] {shown(video)}: {shown(_why(video, error))}", soft_wrap=True)
-            else:
-                claimed |= dict.fromkeys(targets.values(), video)
-                _show(video, summary, notes, targets.values())
-    if failures and len(found) == 1:
-        raise failures[0][1]
-    if len(found) > 1:
-        _show_outcome(found, failures)
-    if failures:
-        raise typer.Exit(1)
+        else:
+            _summarize_here(find_videos([Path(video) for video in videos]), output, settings, overwrite, heed)
 
 
 def _are_many(videos: Sequence[str], output: str | None, engine: Engine) -> bool:
     """Whether to share out the work: there is a place for all results, and more than one file of this machine."""
-    from vastsum.scale.inputs import is_manifest
-    from vastsum.scale.places import is_url
+    from vastsum.jobs.inputs import is_manifest
+    from vastsum.jobs.places import is_url
 
     elsewhere = next((video for video in videos if is_url(video) or is_manifest(video)), None)
     if output is not None:
@@ -183,40 +140,43 @@ def _are_many(videos: Sequence[str], output: str | None, engine: Engine) -> bool
     return False
 
 
-def _targets(
-    video: Path, folder: Path, wanted: Sequence[str], *, copy: bool, overwrite: bool, claimed: dict[Path, Path]
-) -> dict[str, Path]:
-    """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
-    from vastsum.export.writing import targets_of
-    from vastsum.scale.places import check_path
+def _summarize_here(
+    videos: Sequence[Path], output: str | None, settings: Settings, overwrite: bool, heed: Callable[[], None]
+) -> None:
+    """One after another in this process, each beside its video if not in `output`."""
+    from vastsum.jobs.one import load_models
 
-    targets = targets_of(video, folder, wanted, copy=copy)
-    for path in targets.values():
-        if path in claimed:
-            raise OutputError(
-                path, f"is the summary of {claimed[path]} too", f"rename {video}, or use another -o for it"
-            )
-        try:
-            check_path(path, path, replace=overwrite)
-        except OSError as error:
-            raise OutputError(path, f"cannot be written ({error.strerror})", "choose another -o") from error
-    return targets
+    failures: list[tuple[Path, Exception]] = []
+    claimed: dict[Path, Path] = {}
+    with measuring() as progress:
+        loading = progress.add_task("loading models", total=None)
+        load_models(settings)
+        progress.remove_task(loading)
+        for video in videos:
+            try:
+                folder = Path(output) if output else video.parent
+                targets = _targets(video, folder, settings, overwrite=overwrite, claimed=claimed)
+                made = _one(video, targets, settings, progress, heed)
+            except Exception as error:  # whatever it is, the other videos are not to suffer
+                failures.append((video, error))
+                if len(videos) > 1:
+                    errors.print(f"[bold red]failed:[/] {shown(video)}: {shown(_why(video, error))}", soft_wrap=True)
+            else:
+                claimed |= dict.fromkeys(targets.values(), video)
+                _show(video, made, targets.values())
+    if failures and len(videos) == 1:
+        raise failures[0][1]
+    if len(videos) > 1:
+        show_count(len(videos), [(str(video), _why(video, error)) for video, error in failures])
+    if failures:
+        raise typer.Exit(1)
 
 
 def _one(
-    summarizer: Summarizer,
-    video: Path,
-    budget: str,
-    targets: dict[str, Path],
-    copy: bool,
-    progress: Progress,
-    heed: Callable[[], None],
-) -> tuple[Summary, list[str]]:
-    """Summarise one video and write all its files; gives what there is to be noted, such as damage that was met.
-
-    A bar follows the stage that is under way.
-    """
-    from vastsum.export.writing import write_all
+    video: Path, targets: dict[str, Path], settings: Settings, progress: Progress, heed: Callable[[], None]
+) -> Made:
+    """A bar follows the stage that is under way."""
+    from vastsum.jobs.one import summarize_one
 
     bar = progress.add_task(f"{shown(video.name)}: opening", total=None)
 
@@ -225,18 +185,33 @@ def _one(
         progress.update(bar, description=f"{shown(video.name)}: {stage}", completed=done, total=total)
 
     try:
-        summary = summarizer.summarize(video, budget, progress=report)
-        notes = list(summary.timeline.warnings if summary.timeline else ())
-        notes += write_all(summary, targets, copy=copy, fast=summarizer.fast, report=report)
+        return summarize_one(video, targets, settings, progress=report)
     finally:
         progress.remove_task(bar)
-    return summary, notes
 
 
-def _show(video: Path, summary: Summary, notes: Sequence[str], written: Iterable[Path]) -> None:
+def _targets(
+    video: Path, folder: Path, settings: Settings, *, overwrite: bool, claimed: dict[Path, Path]
+) -> dict[str, Path]:
+    """Where each format goes. What is there already, or was written for another video of this run, is not replaced."""
+    from vastsum.export.writing import targets_of
+    from vastsum.jobs.places import check_path
+
+    targets = targets_of(video, folder, settings.formats, copy=settings.copy)
+    for path in targets.values():
+        if path in claimed:
+            raise OutputError(
+                path, f"is the summary of {claimed[path]} too", f"rename {video}, or use another -o for it"
+            )
+        check_path(path, path, replace=overwrite)
+    return targets
+
+
+def _show(video: Path, made: Made, written: Iterable[Path]) -> None:
     from vastsum.export import format_time
     from vastsum.selection.chance import in_words
 
+    summary = made.summary
     table = Table("start", "end", "length", "importance", "people would include it", box=None)
     for piece in summary.pieces:
         table.add_row(
@@ -253,19 +228,10 @@ def _show(video: Path, summary: Summary, notes: Sequence[str], written: Iterable
         f"{summary.duration_s:.1f} s of {summary.video.duration_s:.1f} s ({summary.fraction:.1%}), "
         f"{len(summary.pieces)} piece{'s' * (len(summary.pieces) != 1)}"
     )
-    for note in notes:
+    for note in made.notes:
         errors.print(f"[yellow]note:[/] {name}: {shown(note)}", soft_wrap=True)
     for path in written:
         results.print(f"wrote {shown(path)}", soft_wrap=True)
-
-
-def _show_outcome(found: Sequence[Path], failures: Sequence[tuple[Path, Exception]]) -> None:
-    results.print(f"{len(found) - len(failures)} of {len(found)} videos summarised")
-    if failures:
-        table = Table(Column("failed", overflow="fold"), Column("why", overflow="fold"), box=None)
-        for video, failure in failures:
-            table.add_row(shown(video), shown(_why(video, failure)))
-        results.print(table)
 
 
 def _why(video: Path, error: Exception) -> str:

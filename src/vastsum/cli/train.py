@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -61,6 +60,7 @@ def train(
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.runs import METHOD
     from vastsum.bench.work import work
+    from vastsum.features.onnx_model import available_cores
 
     absent = (f"{name} is named by the {folds.source} splits but not there" for name in folds.absent)
     for note in (*dataset_found.notes, *absent):
@@ -78,7 +78,7 @@ def train(
     with progress_of(plan) as (report, _):
         # One at a time, a process each: the same numbers whatever else is trained beside it.
         together = 1 if device == "cpu" else None
-        work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=together)
+        work(plan, report, workers=workers or available_cores(), device=device, together=together)
     trained = list(plan.all_tasks())
     failures = [result["failed"] for task in trained if (result := plan.result(task)) and "failed" in result]
     if failures:

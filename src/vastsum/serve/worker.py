@@ -57,15 +57,13 @@ class Reporter:
 def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
     """Watch a video; leaves `WHOLE` and `THUMBNAILS` in the task's folder."""
     from vastsum.export.json import write_json
-    from vastsum.summarizer import Summarizer
+    from vastsum.jobs.one import Settings, summarize_one
 
     report("opening")
     folder, video = Path(task["folder"]), _go_to(Path(task["video"]))
-    report("loading models")
-    summarizer = Summarizer(model=task["model"], fast=task["fast"])
-    summary = summarizer.summarize(video, task["budget"], progress=report)
-    named = replace(summary.video, path=video)  # by its name alone
-    summary = replace(summary, video=named, model=replace(summary.model, scorer=task["model_name"]))
+    settings = Settings(task["budget"], (), model=task["model"], fast=task["fast"])
+    made = summarize_one(video, {}, settings, hide_place=True, progress=report)
+    summary = replace(made.summary, model=replace(made.summary.model, scorer=task["model_name"]))
     report("taking thumbnails")
     times_s = _take_thumbnails(video, summary.video.duration_s, folder / THUMBNAILS)
     write_json(summary.with_budget(1.0), folder / WHOLE)
@@ -80,7 +78,7 @@ def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
             "thumbnails_s": times_s,
             "cover": _nearest(times_s, summary),
         },
-        "notes": list(summary.timeline.warnings if summary.timeline else ()),
+        "notes": list(made.notes),
     }
 
 

@@ -1,4 +1,4 @@
-"""Small films to summarise many of, and the two crews that can do it."""
+"""Small films to summarise many of, and the two kinds of pool that can do it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 
 from films import Recipe, make_video
 
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.fleet import CrewOf
-from vastsum.scale.local import LocalCrew
+from vastsum.jobs.cluster import ray_pool
+from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.local import local_pool
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +44,8 @@ def films(film: Path, tmp_path: Path) -> Callable[[int], Path]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """Ray on this machine, as small as it gets; its workers find the modules of these tests."""
-    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": str(Path(__file__).parent)}
+    found_in = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(found_in)}
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[scale]'")
     ray.init(
         address="local",
@@ -59,9 +60,9 @@ def cluster() -> Iterator[None]:
 
 
 @pytest.fixture(params=["local", "ray"])
-def crew_of(request: pytest.FixtureRequest) -> CrewOf:
+def pool_of(request: pytest.FixtureRequest) -> PoolOf:
     """Two workers: whatever is true of one engine is true of the other."""
     if request.param == "local":
-        return partial(LocalCrew, n_workers=2, threads=1)
+        return partial(local_pool, n_workers=2, threads=1)
     request.getfixturevalue("cluster")
-    return partial(RayCrew, n_workers=2)
+    return partial(ray_pool, n_workers=2)

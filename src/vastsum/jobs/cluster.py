@@ -1,4 +1,4 @@
-"""A crew of Ray actors, on the machines of a cluster or, where none is named, on this one."""
+"""Workers that are Ray actors, on the machines of a cluster or, where none is named, on this one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from vastsum.errors import ConfigError, MissingExtraError, VastsumError
-from vastsum.scale.crew import Attempt, Finished, Start, Stillbirths, answer, died, started
+from vastsum.jobs.pool import Pool, Start, Tell, WorkerDiedError, answer, started
 
 _LOCAL_STORE_BYTES = 100 * 2**20  # tasks and outcomes are small; videos never pass through Ray
-_PATIENCE_S = 1.0  # how often signals are looked at while nothing happens
+
+
+def ray_pool(
+    start: Start,
+    n_workers: int | None = None,
+    *,
+    address: str | None = None,
+    cpus: float = 1.0,
+    gpus: float = 0.0,
+) -> Pool:
+    """As many workers as the cluster has room for, if not told otherwise."""
+    return Pool(RayEngine(start, n_workers, address=address, cpus=cpus, gpus=gpus))
 
 
 class _Actor:
@@ -27,106 +37,59 @@ class _Actor:
     def trouble(self) -> VastsumError | None:
         return self._do if isinstance(self._do, VastsumError) else None
 
-    def do(self, attempt: Attempt[Any]) -> Any:
+    def do(self, task: Any) -> Any:
         assert not isinstance(self._do, VastsumError)
-        return answer(self._do, attempt)
+        return answer(self._do, task, lambda *_: None)  # nobody hears what it would tell meanwhile
 
 
-@dataclass
-class _Member:
-    actor: Any
-    is_ready: bool = False
-    attempt: Attempt[Any] | None = None
+class RayEngine:
+    """Actors are replaced by the pool and not by Ray's own `max_restarts`: whoever did half of a task is gone for
+    certain before another begins it, and one that cannot start is not tried for ever."""
 
-
-class RayCrew:
-    """Actors are replaced here and not by Ray's own `max_restarts`: whoever did half of a task is gone for certain
-    before another begins it, and one that cannot start is not tried for ever."""
-
-    def __init__(
-        self,
-        start: Start,
-        n_workers: int | None = None,
-        *,
-        address: str | None = None,
-        cpus: float = 1.0,
-        gpus: float = 0.0,
-    ) -> None:
+    def __init__(self, start: Start, n_workers: int | None, *, address: str | None, cpus: float, gpus: float) -> None:
         self._ray = _import_ray()
         self._owns_connection = not self._ray.is_initialized()
         if self._owns_connection:
             with _keeping_signals():
                 _connect(self._ray, address, n_workers)
         try:
-            wanted = n_workers or _fitting(self._ray.cluster_resources(), cpus, gpus)
+            self.n_workers = n_workers or _fitting(self._ray.cluster_resources(), cpus, gpus)
             self._actor_class = self._ray.remote(_Actor).options(num_cpus=cpus, num_gpus=gpus)
             self._start = self._ray.put(start)
-            self._stillbirths = Stillbirths(2 * wanted)
-            self._under_way: dict[Any, _Member] = {}  # what each promised answer is waited for from
-            self._idle: list[_Member] = []
-            for _ in range(wanted):
-                self._hire()
         except BaseException:
-            self._disconnect()
+            self.close()
             raise
 
-    @property
-    def n_idle(self) -> int:
-        return len(self._idle)
-
-    @property
-    def n_busy(self) -> int:
-        return sum(member.attempt is not None for member in self._under_way.values())
-
-    def hand(self, attempt: Attempt[Any]) -> None:
-        member = self._idle.pop()
-        member.attempt = attempt
-        self._under_way[member.actor.do.remote(attempt)] = member
-
-    def news(self) -> list[Finished[Any, Any]]:
-        answered: list[Any] = []
-        while not answered:
-            answered, _ = self._ray.wait(list(self._under_way), num_returns=1, timeout=_PATIENCE_S)
-        finished = [self._hear(promise) for promise in answered]
-        return [each for each in finished if each is not None]
+    def hire(self) -> _RayWorker:
+        return _RayWorker(self._ray, self._actor_class.remote(self._start))
 
     def close(self) -> None:
-        for member in [*self._idle, *self._under_way.values()]:
-            self._ray.kill(member.actor)
-        self._idle.clear()
-        self._under_way.clear()
-        self._disconnect()
+        if self._owns_connection:
+            self._ray.shutdown()
 
-    def _hear(self, promise: Any) -> Finished[Any, Any] | None:
-        member = self._under_way.pop(promise)
+
+class _RayWorker:
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+
+    def ready(self) -> None:
+        self._heard(self._actor.trouble.remote())
+
+    def do(self, task: Any, tell: Tell) -> Any:
+        return self._heard(self._actor.do.remote(task))
+
+    def end(self) -> None:
+        """It may only have been out of reach."""
+        self._ray.kill(self._actor)
+
+    def _heard(self, promise: Any) -> Any:
         try:
             message = self._ray.get(promise)
         except self._ray.exceptions.RayError as error:
-            return self._replace(member, type(error).__name__)
-        attempt, member.attempt = member.attempt, None
-        self._idle.append(member)
-        if attempt is not None:
-            return Finished(attempt, message)
-        if message is not None:  # it cannot start, and neither could another
+            raise WorkerDiedError(type(error).__name__) from None
+        if isinstance(message, VastsumError):
             raise message
-        member.is_ready = True
-        self._stillbirths.forget()
-        return None
-
-    def _replace(self, member: _Member, how: str) -> Finished[Any, Any] | None:
-        self._ray.kill(member.actor)  # it may only have been out of reach
-        if not member.is_ready:
-            self._stillbirths.add(how)
-        self._hire()
-        return None if member.attempt is None else Finished(member.attempt, died(how))
-
-    def _hire(self) -> None:
-        actor = self._actor_class.remote(self._start)
-        self._under_way[actor.trouble.remote()] = _Member(actor)
-
-    def _disconnect(self) -> None:
-        if self._owns_connection:
-            self._ray.shutdown()
+        return message
 
 
 def _import_ray() -> Any:

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,18 +20,18 @@ import vastsum
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
-from vastsum.scale.cluster import RayCrew
-from vastsum.scale.crew import Finished, WorkerDiedError, share_out
-from vastsum.scale.fleet import CrewOf
+from vastsum.jobs.cluster import ray_pool
+from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.pool import Finished, WorkerDiedError, share_out
 
 ALL_SORTS: list[Chore] = [
     ("adds", 1), ("kills", 2), ("adds", 3), ("fails", 4), ("kills once", 5), ("fails once", 6), ("adds", 7),
 ]  # fmt: skip
 
 
-def test_every_task_ends_once_and_a_poisonous_one_is_left_after_two_tries(crew_of: CrewOf) -> None:
-    with closing(crew_of(chores.start)) as crew:
-        finished = list(share_out(ALL_SORTS, crew))
+def test_every_task_ends_once_and_a_poisonous_one_is_left_after_two_tries(pool_of: PoolOf) -> None:
+    with pool_of(chores.start) as pool:
+        finished = list(share_out(ALL_SORTS, pool))
     by_task = {each.attempt.task: each for each in finished}
     assert len(finished) == len(by_task) == len(ALL_SORTS)
     for kind, number in ALL_SORTS:
@@ -46,7 +45,7 @@ def test_every_task_ends_once_and_a_poisonous_one_is_left_after_two_tries(crew_o
     assert "its process died" in str(by_task["kills", 2].answer)
 
 
-def test_tasks_are_taken_as_they_can_be_done(crew_of: CrewOf) -> None:
+def test_tasks_are_taken_as_they_can_be_done(pool_of: PoolOf) -> None:
     """However long the list, only as many are held as there are workers."""
     taken = done = most = 0
 
@@ -57,38 +56,38 @@ def test_tasks_are_taken_as_they_can_be_done(crew_of: CrewOf) -> None:
             most = max(most, taken - done)
             yield ("adds", number)
 
-    with closing(crew_of(chores.start)) as crew:
-        for _ in share_out(tasks(), crew):
+    with pool_of(chores.start) as pool:
+        for _ in share_out(tasks(), pool):
             done += 1
     assert done == 50
     assert most <= 3  # two under way, and one that is being handed out
 
 
-def test_workers_that_cannot_start_say_why(crew_of: CrewOf) -> None:
+def test_workers_that_cannot_start_say_why(pool_of: PoolOf) -> None:
     with (
         pytest.raises(ConfigError, match="model: is not there; find it"),
-        closing(crew_of(chores.start_in_vain)) as crew,
+        pool_of(chores.start_in_vain) as pool,
     ):
-        list(share_out([("adds", 1)], crew))
+        list(share_out([("adds", 1)], pool))
 
 
-def test_workers_that_die_as_they_start_are_given_up(crew_of: CrewOf) -> None:
-    with pytest.raises(WorkerDiedError, match="die as they start"), closing(crew_of(chores.start_dying)) as crew:
-        list(share_out([("adds", 1)], crew))
+def test_workers_that_die_as_they_start_are_given_up(pool_of: PoolOf) -> None:
+    with pytest.raises(VastsumError, match="die as they start"), pool_of(chores.start_dying) as pool:
+        list(share_out([("adds", 1)], pool))
 
 
-def test_one_that_dies_as_it_starts_is_replaced(crew_of: CrewOf, tmp_path: Path) -> None:
-    with closing(crew_of(partial(chores.start_only_once, tmp_path / "died"))) as crew:
-        finished: list[Finished[Chore, tuple[int, int]]] = list(share_out([("adds", 1), ("adds", 2)], crew))
+def test_one_that_dies_as_it_starts_is_replaced(pool_of: PoolOf, tmp_path: Path) -> None:
+    with pool_of(partial(chores.start_only_once, tmp_path / "died")) as pool:
+        finished: list[Finished[Chore, tuple[int, int]]] = list(share_out([("adds", 1), ("adds", 2)], pool))
     assert sorted(each.attempt.number for each in finished) == [1, 1]
     assert (tmp_path / "died").exists()
 
 
 def test_all_are_summarised_once_and_the_table_says_so(
-    crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path
+    pool_of: PoolOf, films: Callable[[int], Path], tmp_path: Path
 ) -> None:
     folder, out = films(3), tmp_path / "out"
-    outcomes = summarize_into(folder, out, crew_of)
+    outcomes = summarize_into(folder, out, pool_of)
     assert {outcome.status for outcome in outcomes} == {"done"}
     names = {f"{stem}.summary.{ending}" for stem in ("0", "1", "below/2") for ending in ("json", "mp4")}
     assert set(results_in(out)) == names
@@ -104,12 +103,12 @@ def test_all_are_summarised_once_and_the_table_says_so(
         assert 0 < row["watch_s"] + row["write_s"] <= row["seconds"] + 0.01
 
     before = results_in(out)
-    again = summarize_into(folder, out, crew_of)
+    again = summarize_into(folder, out, pool_of)
     assert {outcome.name for outcome in again} == {row["name"] for row in rows}
     assert results_in(out) == before, "what was done is not done again"
 
 
-def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[int], Path], tmp_path: Path) -> None:
+def test_killed_workers_cost_nothing_but_time(pool_of: PoolOf, films: Callable[[int], Path], tmp_path: Path) -> None:
     folder, out, killed = films(5), tmp_path / "out", set[str]()
 
     def kill_two() -> None:
@@ -123,7 +122,7 @@ def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[
 
     killer = threading.Thread(target=kill_two, daemon=True)
     killer.start()
-    outcomes = summarize_into(folder, out, crew_of)
+    outcomes = summarize_into(folder, out, pool_of)
     killer.join(30)
     assert len(killed) == 2
     assert Counter(outcome.status for outcome in outcomes) == {"done": 5}
@@ -136,6 +135,7 @@ def test_killed_workers_cost_nothing_but_time(crew_of: CrewOf, films: Callable[[
 def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
     from vastsum.bench.cluster import work_on
+
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.work import work
 
@@ -154,7 +154,7 @@ def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> Non
     torch.set_num_threads(threads)
     told: list[tuple[str, float]] = []
     for _ in range(2):  # the second time there is nothing left to do
-        work_on(there, partial(RayCrew, n_workers=1), lambda *what: told.append(what), device="cpu", together=1)
+        work_on(there, partial(ray_pool, n_workers=1), lambda *what: told.append(what), device="cpu", together=1)
     assert sorted(told) == [("ridge on tvsum", 1), ("vasnet on tvsum", 1), ("vasnet on tvsum", 1)]
     for task in here.all_tasks():
         ours, theirs = here.result(task), there.result(task)

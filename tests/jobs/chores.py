@@ -1,19 +1,18 @@
-"""Work for crews to do: adding one, and everything that can go wrong meanwhile."""
+"""Work for a pool to do: adding one, and everything that can go wrong meanwhile."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 from vastsum.errors import ConfigError
-from vastsum.scale.crew import Attempt
+from vastsum.jobs.pool import Attempt, Do, Tell
 
 Chore = tuple[str, int]
 
 
-def do(attempt: Attempt[Chore]) -> tuple[int, int]:
+def do(attempt: Attempt[Chore], _: Tell) -> tuple[int, int]:
     kind, number = attempt.task
     if kind == "kills" or (kind == "kills once" and attempt.number == 1):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -22,20 +21,20 @@ def do(attempt: Attempt[Chore]) -> tuple[int, int]:
     return number + 1, attempt.number
 
 
-def start() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+def start() -> Do:
     return do
 
 
-def start_in_vain() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+def start_in_vain() -> Do:
     raise ConfigError("model", "is not there", "find it")
 
 
-def start_dying() -> Callable[[Attempt[Chore]], tuple[int, int]]:
+def start_dying() -> Do:
     os.kill(os.getpid(), signal.SIGKILL)
     return do
 
 
-def start_only_once(marker: Path) -> Callable[[Attempt[Chore]], tuple[int, int]]:
+def start_only_once(marker: Path) -> Do:
     """The first to start dies of it."""
     try:
         marker.touch(exist_ok=False)

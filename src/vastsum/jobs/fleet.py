@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from vastsum.errors import OutputError, VastsumError
 from vastsum.export import FORMATS
-from vastsum.scale.crew import SOMEWHERE, Attempt, Crew, Finished, Start, share_out
-from vastsum.scale.inputs import Item
-from vastsum.scale.outcome import Ledger, Outcome, can_make_tables
-from vastsum.scale.places import Place
-from vastsum.scale.work import Settings, Worker
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.one import Settings
+from vastsum.jobs.outcome import Ledger, Outcome, can_make_tables
+from vastsum.jobs.places import Place
+from vastsum.jobs.pool import SOMEWHERE, Attempt, Finished, Pool, Start, share_out
+from vastsum.jobs.work import Worker
 
-CrewOf = Callable[[Start], Crew]
+PoolOf = Callable[[Start], Pool]
 Report = Callable[[Outcome], None]
 
 
@@ -24,7 +24,7 @@ def summarize_all(
     items: Sequence[Item],
     settings: Settings,
     place: Place,
-    crew_of: CrewOf,
+    pool_of: PoolOf,
     *,
     report: Report,
     overwrite: bool = False,
@@ -46,8 +46,8 @@ def summarize_all(
     start = partial(Worker, settings, place, overwrite=overwrite, threads=threads, folder=str(Path.cwd()))
     try:
         if waiting:
-            with closing(crew_of(start)) as crew:
-                for finished in share_out(waiting, crew):
+            with pool_of(start) as pool:
+                for finished in share_out(waiting, pool):
                     outcomes.append(_outcome_of(finished, ledger))
                     report(outcomes[-1])
     finally:

@@ -184,11 +184,7 @@ class LocalPlace:
             path.unlink(missing_ok=True)
 
     def check(self, name: str, *, replace: bool) -> None:
-        path, shown = self._root / name, self.shown(name)
-        try:
-            check_path(path, shown, replace=replace)
-        except OSError as error:
-            raise OutputError(shown, f"cannot be written ({error.strerror})", "choose another -o") from error
+        check_path(self._root / name, self.shown(name), replace=replace)
 
     def tidy(self) -> None:
         remove_leftovers(self._root, below=True)
@@ -200,15 +196,24 @@ class LocalPlace:
 
 def check_path(path: Path, shown: object, *, replace: bool) -> None:
     """Refuse a file that could not be written, or that is there and may not be replaced."""
+    try:
+        problem = _path_problem(path, replace=replace)
+    except OSError as error:
+        problem = f"cannot be written ({error.strerror})"
+    if problem:
+        overwrite = "add --overwrite to replace it, or " * (problem == "exists already")
+        raise OutputError(shown, problem, f"{overwrite}choose another -o")
+
+
+def _path_problem(path: Path, *, replace: bool) -> str:
     if path.is_dir():
-        raise OutputError(shown, "there is a folder of this name", "choose another -o")
+        return "there is a folder of this name"
     if path.exists() and not replace:
-        raise OutputError(shown, "exists already", "add --overwrite to replace it, or choose another -o")
+        return "exists already"
     nearest = next((folder for folder in path.parents if folder.exists()), Path())
     if not nearest.is_dir():
-        raise OutputError(shown, f"{nearest} is not a folder", "choose another -o")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError(shown, f"you may not write to {nearest}", "choose another -o")
+        return f"{nearest} is not a folder"
+    return "" if os.access(nearest, os.W_OK | os.X_OK) else f"you may not write to {nearest}"
 
 
 class RemotePlace:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vastsum.errors import ConfigError, MissingExtraError, VastsumError
-from vastsum.scale.places import base_name, check_packages, is_url, read_bytes, videos_at
+from vastsum.jobs.places import base_name, check_packages, is_url, read_bytes, videos_at
 from vastsum.video.suffixes import looks_like_a_video, videos_in
 
 _SOURCE_COLUMNS = ("source", "video", "path", "url")

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from vastsum.scale.fleet import CrewOf, summarize_all
-from vastsum.scale.inputs import find_items
-from vastsum.scale.outcome import Outcome
-from vastsum.scale.places import open_place
-from vastsum.scale.work import Settings
+from vastsum.jobs.fleet import PoolOf, summarize_all
+from vastsum.jobs.inputs import find_items
+from vastsum.jobs.one import Settings
+from vastsum.jobs.outcome import Outcome
+from vastsum.jobs.places import open_place
 
 SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum")
 
 
 def summarize_into(
-    folder: Path, out: Path, crew_of: CrewOf, settings: Settings = SETTINGS, **options: Any
+    folder: Path, out: Path, pool_of: PoolOf, settings: Settings = SETTINGS, **options: Any
 ) -> list[Outcome]:
     place = open_place(str(out))
-    return summarize_all(find_items([str(folder)]), settings, place, crew_of, report=lambda _: None, **options)
+    return summarize_all(find_items([str(folder)]), settings, place, pool_of, report=lambda _: None, **options)
 
 
 def results_in(out: Path) -> dict[str, int]:

@@ -25,12 +25,12 @@ from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.errors import ConfigError, OutputError, VideoError
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item, find_items
-from vastsum.scale.local import LocalCrew
-from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import RemotePlace, open_place
-from vastsum.scale.work import Worker
+from vastsum.jobs.inputs import Item, find_items
+from vastsum.jobs.local import local_pool
+from vastsum.jobs.outcome import Ledger, Outcome
+from vastsum.jobs.places import RemotePlace, open_place
+from vastsum.jobs.pool import Attempt
+from vastsum.jobs.work import Worker
 from vastsum.video import probe
 
 
@@ -39,19 +39,19 @@ def vastsum_command(*arguments: object) -> list[str]:
 
 
 def test_a_bad_video_is_tried_twice_recorded_and_left(film: Path, films: Callable[[int], Path], tmp_path: Path) -> None:
-    folder, out, crew_of = films(2), tmp_path / "out", partial(LocalCrew, n_workers=2, threads=1)
+    folder, out, pool_of = films(2), tmp_path / "out", partial(local_pool, n_workers=2, threads=1)
     bad = folder / "bad.mp4"
     bad.write_text("no video")
-    summarize_into(folder, out, crew_of)
+    summarize_into(folder, out, pool_of)
     rows = {row["name"]: row for row in table_in(out)}
     assert (rows["bad"]["status"], rows["bad"]["attempts"]) == ("failed", 2)
     assert rows["bad"]["error"].startswith(f"{bad}: ")
     assert Counter(row["status"] for row in rows.values()) == {"done": 2, "failed": 1}
 
     shutil.copy(film, bad)
-    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, crew_of)}
+    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, pool_of)}
     assert again["bad"] == "failed", "left until asked for"
-    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, crew_of, retry_failed=True)}
+    again = {outcome.name: outcome.status for outcome in summarize_into(folder, out, pool_of, retry_failed=True)}
     assert set(again.values()) == {"done"}
     assert {row["status"] for row in table_in(out)} == {"done"}
 
@@ -108,8 +108,8 @@ def test_what_was_begun_is_begun_anew(films: Callable[[int], Path], tmp_path: Pa
 
 def test_results_that_were_lost_or_spoiled_are_made_again(films: Callable[[int], Path], tmp_path: Path) -> None:
     """As a power cut leaves them on a disk that flushes nothing, or where a version wrote that flushed nothing."""
-    folder, out, crew_of = films(6), tmp_path / "out", partial(LocalCrew, n_workers=2, threads=1)
-    summarize_into(folder, out, crew_of)
+    folder, out, pool_of = films(6), tmp_path / "out", partial(local_pool, n_workers=2, threads=1)
+    summarize_into(folder, out, pool_of)
     (out / "0.summary.mp4").unlink()
     (out / "1.summary.json").write_bytes(b"")
     os.truncate(out / "2.summary.mp4", 1000)
@@ -119,7 +119,7 @@ def test_results_that_were_lost_or_spoiled_are_made_again(films: Callable[[int],
         if record["name"] in ("3", "4"):  # as if no size had been recorded
             path.write_text(json.dumps({**record, "bytes_out": 0}))
     before = results_in(out)
-    outcomes = summarize_into(folder, out, crew_of)
+    outcomes = summarize_into(folder, out, pool_of)
     names = {f"{outcome.name}.summary.json": outcome.name for outcome in outcomes}
     assert {name for file, name in names.items() if results_in(out)[file] > before[file]} == {"0", "1", "2", "3"}
     for outcome in outcomes:
@@ -129,14 +129,14 @@ def test_results_that_were_lost_or_spoiled_are_made_again(films: Callable[[int],
 
 
 def test_other_settings_are_not_mixed_into_a_folder(films: Callable[[int], Path], tmp_path: Path) -> None:
-    folder, out, crew_of = films(1), tmp_path / "out", partial(LocalCrew, n_workers=1, threads=1)
-    summarize_into(folder, out, crew_of)
+    folder, out, pool_of = films(1), tmp_path / "out", partial(local_pool, n_workers=1, threads=1)
+    summarize_into(folder, out, pool_of)
     before = results_in(out)
     other = replace(SETTINGS, budget="30%")
     with pytest.raises(ConfigError, match=r"begun with another budget \('15%', not '30%'\)"):
-        summarize_into(folder, out, crew_of, settings=other)
+        summarize_into(folder, out, pool_of, settings=other)
     assert results_in(out) == before
-    summarize_into(folder, out, crew_of, settings=other, overwrite=True)
+    summarize_into(folder, out, pool_of, settings=other, overwrite=True)
     assert vastsum.Summary.load(out / "below/0.summary.json").budget.fraction == 0.3
 
 

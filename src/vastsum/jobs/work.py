@@ -6,43 +6,18 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-from vastsum.export.writing import targets_of, write_all
-from vastsum.scale.crew import Attempt
-from vastsum.scale.inputs import Item
-from vastsum.scale.outcome import Ledger, Outcome
-from vastsum.scale.places import Place, at_hand, is_url, sweep
-from vastsum.summarizer import Summarizer
-from vastsum.summary import Summary
+from vastsum.export.writing import targets_of
+from vastsum.jobs.inputs import Item
+from vastsum.jobs.one import Settings, load_models, summarize_one
+from vastsum.jobs.outcome import Ledger, Outcome
+from vastsum.jobs.places import Place, at_hand, is_url, sweep
+from vastsum.jobs.pool import Attempt, Tell
 from vastsum.video import probe
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How every video of a run is summarised."""
-
-    budget: str
-    formats: tuple[str, ...]
-    fps: float
-    backbone: str
-    model: str
-    weights: str | None = None
-    copy: bool = False
-    fast: bool = False
-    device: str = "cpu"
-    decoder: str = "default"
-    speech: bool = True
-
-    def asked(self) -> dict[str, Any]:
-        """What results depend on."""
-        asked = {**asdict(self), "formats": list(self.formats)}
-        del asked["device"]  # which gives the same numbers as any other
-        return asked
 
 
 class Worker:
@@ -54,21 +29,10 @@ class Worker:
         sweep()
         self._settings, self._place, self._ledger = settings, place, Ledger(place)
         self._overwrite, self._threads = overwrite, threads
-        self._summarizer = Summarizer(
-            backbone=settings.backbone,
-            weights=settings.weights,
-            model=settings.model,
-            decoder=settings.decoder,
-            speech=settings.speech,
-            fps=settings.fps,
-            fast=settings.fast,
-            keyframe_cuts=settings.copy,
-            device=settings.device,
-            threads=threads,
-        )
+        load_models(settings, threads)
         self._ledger.begin(settings.asked())
 
-    def __call__(self, attempt: Attempt[Item]) -> Outcome:
+    def __call__(self, attempt: Attempt[Item], _: Tell = lambda *_: None) -> Outcome:
         item = attempt.task
         earlier = self._ledger.read(item.name)
         if earlier is not None and earlier.source != item.source:
@@ -82,15 +46,16 @@ class Worker:
             self._claim(
                 begun, targets.values(), may_replace=self._overwrite or (earlier is not None and earlier.claimed)
             )
-            summary = self._summarizer.summarize(video, self._settings.budget)
-            if is_url(item.source):  # where it is now says nothing
-                summary = replace(summary, video=replace(summary.video, path=video))
-            begun = replace(begun, watch_s=clock.lap_s())
-            notes, bytes_out = self._write(summary, targets)
+            with self._place.staged() as folder:
+                own = {format: folder / target for format, target in targets.items()}
+                made = summarize_one(video, own, self._settings, threads=self._threads, hide_place=is_url(item.source))
+                bytes_out = sum(_size(path) for path in own.values())
+        summary, write_s = made.summary, clock.lap_s() - made.watch_s
         done = replace(
             begun,
             status="done",
-            write_s=clock.lap_s(),
+            watch_s=round(made.watch_s, 4),
+            write_s=round(write_s, 4),
             seconds=clock.total_s(),
             video_s=summary.video.duration_s,
             summary_s=summary.duration_s,
@@ -99,7 +64,7 @@ class Worker:
             n_selected=len(summary.pieces),
             bytes_out=bytes_out,
             files=tuple(target.as_posix() for target in targets.values()),
-            notes=tuple(notes),
+            notes=made.notes,
         )
         self._ledger.record(done)
         return done
@@ -115,15 +80,6 @@ class Worker:
         for target in targets:
             self._place.check(target.as_posix(), replace=may_replace)
         self._ledger.record(begun)
-
-    def _write(self, summary: Summary, targets: Mapping[str, Path]) -> tuple[list[str], int]:
-        """Put all files in place; gives what is to be noted, and how many bytes they have."""
-        settings = self._settings
-        notes = list(summary.timeline.warnings if summary.timeline else ())
-        with self._place.staged() as folder:
-            own = {format: folder / target for format, target in targets.items()}
-            notes += write_all(summary, own, copy=settings.copy, fast=settings.fast, threads=self._threads)
-            return notes, sum(_size(path) for path in own.values())
 
 
 def _begun(attempt: Attempt[Item]) -> Outcome:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vastsum.errors import ConfigError
-from vastsum.scale.inputs import Item, find_items
+from vastsum.jobs.inputs import Item, find_items
 
 ROWS = [
     {"source": "a.mp4", "name": ""},

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 
 from vastsum.errors import ConfigError
-from vastsum.scale.places import Place
+from vastsum.jobs.places import Place
 
 _RUN = ".vastsum/run.json"
 _VIDEOS = ".vastsum/videos"
