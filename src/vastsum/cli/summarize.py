@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,7 +45,10 @@ def summarize(
         str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
-    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    formats: Annotated[
+        str,
+        typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,fcpxml,premiere,kdenlive,mlt,vtt."),
+    ] = DEFAULT_FORMATS,
     fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
     backbone: Annotated[
         str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
@@ -62,6 +66,9 @@ def summarize(
     ] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+    ] = False,
+    relative_media: Annotated[
+        bool, typer.Option("--relative-media", help="In files for editing programs, name the video relative to them.")
     ] = False,
     device: Annotated[
         str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
@@ -84,6 +91,7 @@ def summarize(
     Of many videos with -o, what is done is recorded: the same command again goes on where it was.
     """
     from vastsum.export import FORMATS, read_budget
+    from vastsum.scale.places import is_url
 
     wanted = [name.strip() for name in formats.split(",") if name.strip()]
     for name in wanted:
@@ -92,6 +100,8 @@ def summarize(
     if not wanted:
         raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
     read_budget(budget)  # refuse nonsense before any work
+    if relative_media and output and is_url(output):
+        raise ConfigError("--relative-media", f"no file can be relative to {output}", "leave it out, or use a folder")
     if _are_many(videos, output, engine):
         from vastsum.scale.work import Settings
 
@@ -107,6 +117,7 @@ def summarize(
             device,
             decoder,
             speech,
+            relative_media,
         )
         with tidy_when_ended():
             summarize_many(
@@ -125,6 +136,7 @@ def summarize(
 
     failures: list[tuple[Path, Exception]] = []
     with tidy_when_ended() as heed, measuring() as progress:
+        from vastsum.export.writing import write_all
         from vastsum.summarizer import Summarizer
 
         loading = progress.add_task("loading models", total=None)
@@ -151,7 +163,8 @@ def summarize(
                     overwrite=overwrite,
                     claimed=claimed,
                 )
-                summary, notes = _one(summarizer, video, budget, targets, copy, progress, heed)
+                write = partial(write_all, targets=targets, copy=copy, fast=fast, relative_media=relative_media)
+                summary, notes = _one(summarizer, video, budget, write, progress, heed)
             except Exception as error:  # whatever it is, the other videos are not to suffer
                 failures.append((video, error))
                 if len(found) > 1:
@@ -207,8 +220,7 @@ def _one(
     summarizer: Summarizer,
     video: Path,
     budget: str,
-    targets: dict[str, Path],
-    copy: bool,
+    write: Callable[..., list[str]],
     progress: Progress,
     heed: Callable[[], None],
 ) -> tuple[Summary, list[str]]:
@@ -216,8 +228,6 @@ def _one(
 
     A bar follows the stage that is under way.
     """
-    from vastsum.export.writing import write_all
-
     bar = progress.add_task(f"{shown(video.name)}: opening", total=None)
 
     def report(stage: str, done: float, total: float | None) -> None:
@@ -227,7 +237,7 @@ def _one(
     try:
         summary = summarizer.summarize(video, budget, progress=report)
         notes = list(summary.timeline.warnings if summary.timeline else ())
-        notes += write_all(summary, targets, copy=copy, fast=summarizer.fast, report=report)
+        notes += write(summary, report=report)
     finally:
         progress.remove_task(bar)
     return summary, notes

@@ -37,6 +37,7 @@ class Settings:
     device: str = "cpu"
     decoder: str = "default"
     speech: bool = True
+    relative_media: bool = False
 
     def asked(self) -> dict[str, Any]:
         """What results depend on."""
@@ -122,7 +123,14 @@ class Worker:
         notes = list(summary.timeline.warnings if summary.timeline else ())
         with self._place.staged() as folder:
             own = {format: folder / target for format, target in targets.items()}
-            notes += write_all(summary, own, copy=settings.copy, fast=settings.fast, threads=self._threads)
+            notes += write_all(
+                summary,
+                own,
+                copy=settings.copy,
+                fast=settings.fast,
+                relative_media=settings.relative_media,
+                threads=self._threads,
+            )
             return notes, sum(_size(path) for path in own.values())
 
 
