@@ -415,7 +415,7 @@ class Summary:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the summary in the format its file name ends in, such as .mp4, .json, .png, .html, .otio or .fcpxml.
+        """Write the summary in the format its file name ends in, such as .mp4, .json, .png, .html, .fcpxml or .gif.
 
         A name that ends in .storyboard.png gives the storyboard; `format` names one of `vastsum.export.FORMATS`
         whatever the ending. `copy` and `progress` are for videos: cut at key frames without encoding, and be told of

@@ -60,7 +60,7 @@ def test_every_kind_of_video(all_kinds: tuple[Callable[[str], Path], Path, Resul
 
 def test_every_format_can_be_opened(all_kinds: tuple[Callable[[str], Path], Path, Result]) -> None:
     out = all_kinds[1]
-    for ending in ("png", "storyboard.png"):
+    for ending in ("png", "storyboard.png", "webp", "gif", "cover.jpg"):
         with Image.open(out / f"h264_mp4.summary.{ending}") as picture:
             assert min(picture.size) > 50
             picture.load()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vastsum.errors import ConfigError, OutputError
+from vastsum.export.cover import write_cover
 from vastsum.export.edl import write_edl
 from vastsum.export.fcpxml import write_fcpxml
 from vastsum.export.html import write_html
@@ -17,6 +18,7 @@ from vastsum.export.mp4 import write_mp4
 from vastsum.export.otio import write_otio
 from vastsum.export.png import write_png
 from vastsum.export.premiere import write_premiere
+from vastsum.export.preview import write_gif, write_webp
 from vastsum.export.storyboard import write_storyboard
 from vastsum.export.vtt import write_vtt
 from vastsum.summary import Progress, Summary
@@ -59,14 +61,18 @@ FORMATS: dict[str, Format] = {
     "kdenlive": Format(".summary.kdenlive", write_kdenlive, "project for Kdenlive", names_media=True),
     "mlt": Format(".summary.mlt", write_mlt, "project for Shotcut, and melt", names_media=True),
     "vtt": Format(".summary.vtt", write_vtt, "chapters on the original video (WebVTT)"),
+    "webp": Format(".summary.webp", write_webp, "a short silent preview"),
+    "gif": Format(".summary.gif", write_gif, "a short silent preview, for where only GIF is shown"),
+    "cover": Format(".summary.cover.jpg", write_cover, "the best still picture"),
 }
 
 
 def format_of(path: Path) -> str:
     """The format that a file name asks for; the longest ending counts."""
     name = path.name.lower()
-    if name.endswith("storyboard.png"):
-        return "storyboard"
+    for format in ("storyboard", "cover"):
+        if name.endswith(_ending(format).removeprefix(".")):
+            return format
     found = next((format for format in FORMATS if path.suffix.lower() == _ending(format)), None)
     if found is None:
         *known, last = map(_ending, FORMATS)
