@@ -24,8 +24,8 @@ from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.bench.runs import save_training
 from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
 from vastsum.errors import VastsumError
-from vastsum.jobs.many import PoolOf
 from vastsum.jobs.local import local_pool
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Attempt, Do, Tell, share_out
 from vastsum.scoring.base import Scorer
 

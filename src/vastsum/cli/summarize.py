@@ -43,7 +43,12 @@ def summarize(
         str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
-    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    formats: Annotated[
+        str,
+        typer.Option(
+            help="Any of mp4,json,png,storyboard,html,edl,otio,fcpxml,premiere,kdenlive,mlt,vtt,webp,gif,cover."
+        ),
+    ] = DEFAULT_FORMATS,
     fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
     backbone: Annotated[
         str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
@@ -61,6 +66,9 @@ def summarize(
     ] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+    ] = False,
+    relative_media: Annotated[
+        bool, typer.Option("--relative-media", help="In files for editing programs, name the video relative to them.")
     ] = False,
     device: Annotated[
         str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
@@ -83,6 +91,7 @@ def summarize(
     Of many videos with -o, what is done is recorded: the same command again goes on where it was.
     """
     from vastsum.export import FORMATS, read_budget
+    from vastsum.jobs.places import is_url
 
     wanted = [name.strip() for name in formats.split(",") if name.strip()]
     for name in wanted:
@@ -91,6 +100,8 @@ def summarize(
     if not wanted:
         raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
     read_budget(budget)  # refuse nonsense before any work
+    if relative_media and output and is_url(output):
+        raise ConfigError("--relative-media", f"no file can be relative to {output}", "leave it out, or use a folder")
     are_many = _are_many(videos, output, engine)
     with tidy_when_ended() as heed:
         from vastsum.jobs.one import Settings
@@ -107,6 +118,7 @@ def summarize(
             device,
             decoder,
             speech,
+            relative_media,
         )
         if are_many:
             summarize_many(
