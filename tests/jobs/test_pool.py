@@ -63,6 +63,14 @@ def test_tasks_are_taken_as_they_can_be_done(pool_of: PoolOf) -> None:
     assert most <= 3  # two under way, and one that is being handed out
 
 
+def test_what_workers_tell_is_heard_before_their_task_ends(pool_of: PoolOf) -> None:
+    heard: list[tuple[str, int]] = []
+    with pool_of(chores.start) as pool:
+        for finished in share_out([("tells", 3)], pool, told=lambda *what: heard.append(what)):
+            assert finished.answer == (4, 1)
+            assert heard == [("part", 0), ("part", 1), ("part", 2)]
+
+
 def test_workers_that_cannot_start_say_why(pool_of: PoolOf) -> None:
     with (
         pytest.raises(ConfigError, match="model: is not there; find it"),
