@@ -15,7 +15,7 @@ PROGRAM = """
 import os, sys, time
 from functools import partial
 from vastsum.jobs.local import local_pool
-from vastsum.jobs.pool import do_all
+from vastsum.jobs.pool import share_out
 
 def start(given):
     time.sleep(0.2)
@@ -31,7 +31,8 @@ def report(pid):
 
 if __name__ == "__main__":
     try:
-        do_all([float(sys.argv[1])] * 4, local_pool(partial(start, b"x" * 2**20), 2), report)
+        with local_pool(partial(start, b"x" * 2**20), 2) as pool:
+            list(share_out([float(sys.argv[1])] * 4, pool, told=report))
     except KeyboardInterrupt:
         sys.exit(130)
 """

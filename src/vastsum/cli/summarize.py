@@ -79,7 +79,7 @@ def summarize(
 ) -> None:
     """Make a short video of a long one, with sound, and say how sure each choice is.
 
-    Of many videos with -o, what is done is recorded: the same command again goes on where it was.
+    With several videos and -o, progress is saved: rerun the same command to resume.
     """
     with tidy_when_ended() as heed:
         from vastsum.export import read_budget
