@@ -21,9 +21,9 @@ from pathlib import Path
 import torch
 
 from vastsum.bench.data import load_dataset, load_splits
-from vastsum.bench.training.config import load_config
-from vastsum.bench.training.loop import Member, Trainer
-from vastsum.bench.training.vastsum import VastsumMethod
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import VastsumMethod
+from vastsum.bench.training import Member, Trainer
 
 N_SEEDS = 8
 PAST_WARM_UP = 20
@@ -61,7 +61,7 @@ _worker: dict[str, Barrier] = {}
 
 
 def _train_stacks(method: VastsumMethod, members: Sequence[Member], epochs: int) -> float:
-    stacks = [members[first : first + method.cpu_stack] for first in range(0, len(members), method.cpu_stack)]
+    stacks = [members[first : first + method.stack] for first in range(0, len(members), method.stack)]
     trainers = [Trainer(method, stack) for stack in stacks]
     _worker["barrier"].wait()
     started = time.perf_counter()

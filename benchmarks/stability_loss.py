@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from vastsum.bench.data import load_dataset
-from vastsum.bench.training import load_config
-from vastsum.bench.training.loop import Member, Trainer
-from vastsum.bench.training.vastsum import VastsumMethod
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import VastsumMethod
+from vastsum.bench.training import Member, Trainer
 
 ROUNDS = 5
 PAST_WARM_UP = 20

@@ -27,17 +27,14 @@ import torch
 
 import vastsum.assets
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
+from vastsum.bench.export import export_onnx
 from vastsum.bench.measures.calibration import calibration
 from vastsum.bench.measures.metrics import agreement
 from vastsum.bench.measures.robustness import robustness
+from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.ridge import RidgeScorer
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
-from vastsum.bench.training import Config, load_config
-from vastsum.bench.training.export import export_onnx
-from vastsum.bench.training.loop import Member, Trainer
-from vastsum.bench.training.population import Assignment, groups
-from vastsum.bench.training.vastsum import VastsumMethod
+from vastsum.bench.methods.vastsum import Config, VastsumMethod, VastsumNetwork, VastsumScorer
+from vastsum.bench.training import Member, Trainer, groups
 from vastsum.files import write_json
 from vastsum.scoring.base import Scorer
 
@@ -61,8 +58,8 @@ def train_all(
     """One scorer for each list of videos and its seed: stacks of trainings, on CPU two stacks at a time."""
     members = [Member(tuple(videos), seed) for videos, seed in zip(trainings, seeds, strict=True)]
     method = VastsumMethod(config)
-    at_once = method.cpu_stack if device == "cpu" else len(members)
-    stacks = list(groups(method, [Assignment(member, ()) for member in members], at_once))
+    at_once = method.stack if device == "cpu" else len(members)
+    stacks = list(groups(method, members, at_once))
     with ProcessPoolExecutor(2 if device == "cpu" else 1, mp_context=multiprocessing.get_context("spawn")) as pool:
         waiting = [(stack, pool.submit(train, config, [members[n] for n in stack], device)) for stack in stacks]
         scorers = {n: scorer for stack, future in waiting for n, scorer in zip(stack, future.result(), strict=True)}

@@ -30,7 +30,7 @@ from vastsum.types import FloatArray, Segments
 sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
 from train_default import SETTINGS, train_all
 
-from vastsum.bench.training import load_config
+from vastsum.bench.methods.recipes import load_config
 
 BUDGETS = (0.05, 0.1, 0.15, 0.3)
 N_BINS, RIDGE, STEPS = 10, 1e-3, 30

@@ -18,7 +18,7 @@ from linear_path import fitted
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.bench.measures.metrics import caught
-from vastsum.bench.training.protocols import parts_of
+from vastsum.bench.protocols import parts_of
 from vastsum.selection import select, summary_mask
 from vastsum.selection.decode import DECODERS
 from vastsum.types import Decoder, FloatArray, Prediction

@@ -23,7 +23,7 @@ import torch
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.bench.measures.metrics import judge
 from vastsum.bench.methods.registry import METHODS
-from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training import Member, Trainer
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.files import write_text
 from vastsum.types import FloatArray, Prediction
@@ -41,8 +41,8 @@ def watch(dataset: Dataset, split: int, name: str, seed: int, n_epochs: int | No
     after: list[list[float]] = []
 
     class Watched(Trainer):
-        def _step(self, *given: Any) -> None:
-            super()._step(*given)
+        def _update_average(self) -> None:  # the end of a step
+            super()._update_average()
             after[-1].append(mean_tau(self.importance([test])[0], test))
 
     trainer = Watched(method, [Member(training, seed)])

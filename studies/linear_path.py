@@ -26,10 +26,9 @@ import torch
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
 from vastsum.bench.measures.metrics import agreement
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.training import load_config
-from vastsum.bench.training.protocols import parts_of
-from vastsum.bench.training.vastsum import VastsumMethod
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import VastsumMethod, VastsumNetwork
+from vastsum.bench.protocols import parts_of
 from vastsum.features.relative import N_CHANNELS, NAMES
 from vastsum.selection.decode import DEFAULT_DECODER
 from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Prediction
@@ -102,7 +101,7 @@ def leave_one_out(datasets: list[Dataset]) -> None:
     show("all channels", partial(without, channels))
     show("what is seen: channels alone", partial(without, pictures))
     show("down-weighting: channels as strong as features", settings=("network.channel_weight=1",))
-    with patch("vastsum.bench.methods.vastsum.network.steps", torch.zeros_like):
+    with patch("vastsum.bench.methods.vastsum.steps", torch.zeros_like):
         show("dependence of the weights on variety")
     show("the mean over like frames", settings=("network.nonlocal_sharpness=0",))
     show("temperature: mean × root of length", decoder=replace(DEFAULT_DECODER, sharpness=0.0))

@@ -18,9 +18,9 @@ import numpy as np
 from vastsum.bench.data import BenchmarkVideo, load_dataset, load_splits
 from vastsum.bench.measures.ranks import kendall_tau_b
 from vastsum.bench.plan import Benchmark, Plan
+from vastsum.bench.protocols import Protocol
 from vastsum.bench.rows import interval, method_rows
 from vastsum.bench.tables import Table
-from vastsum.bench.training.protocols import Protocol
 from vastsum.errors import ConfigError
 from vastsum.types import FloatArray
 

@@ -115,11 +115,11 @@ def unpickled_names() -> Iterator[list[str]]:
 
 
 def read_run(path: Path) -> object:
-    from vastsum.bench.training.runs import load_run
+    from vastsum.bench.runs import load_run
 
     folder = path.parent / "run"
     folder.mkdir()
-    shutil.copy(path, folder / "run.json")
+    shutil.copy(path, folder / "bench.json")
     return load_run(folder)
 
 
@@ -141,13 +141,13 @@ def read_manifest(path: Path) -> object:
 
 
 def readers() -> dict[str, Callable[[Path], object]]:
+    from vastsum.bench.checkpoints import load_tensors
     from vastsum.bench.data import load_dataset
     from vastsum.bench.data.annotations import read_annotations
     from vastsum.bench.data.scores_tsv import read_scores_tsv
     from vastsum.bench.data.splits import read_split_file
     from vastsum.bench.methods.csta import read_imagenet
-    from vastsum.bench.training import load_config
-    from vastsum.bench.training.checkpoints import load_tensors
+    from vastsum.bench.methods.recipes import load_config
     from vastsum.scoring.onnx_scorer import load_scorer
     from vastsum.video import probe
 
@@ -163,7 +163,7 @@ def readers() -> dict[str, Callable[[Path], object]]:
         "best.safetensors": load_tensors,
         "googlenet.safetensors": read_imagenet,
         "model.onnx": load_scorer,
-        "run.json": read_run,
+        "bench.json": read_run,
         "list.csv": read_manifest,
         "list.jsonl": read_manifest,
         "list.parquet": read_manifest,

@@ -8,9 +8,9 @@ import torch
 
 from fuzz.mutation import mutate_bytes
 from fuzz.target import Target
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.training.checkpoints import load_scorer, save_tensors
-from vastsum.bench.training.config import load_config
+from vastsum.bench.checkpoints import load_scorer, save_tensors
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import VastsumNetwork
 
 _SMALL = ("network.width=4", "network.heads=1", "network.layers=1", "network.head_width=4", "network.positions=4",
           "network.latent_width=1", "network.feature_width=2")  # fmt: skip

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from fuzz.mutation import text_mutator
 from fuzz.target import Target
-from vastsum.bench.training.config import Config, load_config
+from vastsum.bench.methods.recipes import load_config
+from vastsum.bench.methods.vastsum import Config
 from vastsum.errors import VastsumError
 
 _WORDS = (

@@ -27,11 +27,11 @@ from vastsum.bench import cost
 from vastsum.bench.choosing import chance
 from vastsum.bench.curves import curves
 from vastsum.bench.data import Dataset, load_splits
+from vastsum.bench.judges import Judges
 from vastsum.bench.methods.clip_it import ClipIt
 from vastsum.bench.methods.csta import Csta, GoogLeNet, Weights, read_imagenet
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
 from vastsum.bench.methods.nn.batch import Batch
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.bench.methods.registry import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
 from vastsum.bench.pace import Pace
 from vastsum.bench.plan import Benchmark, Plan, open_plan
@@ -300,6 +300,16 @@ def test_together_or_apart_the_numbers_are_the_same(tmp_path: Path, tvsum: Datas
                 assert found["tau"] == pytest.approx(other[protocol][video]["tau"], abs=1e-4)
 
 
+def test_worker_processes_judge_as_this_one_does(summe: Dataset) -> None:
+    videos = list(summe.videos.values())
+    rng = np.random.default_rng(0)
+    predicted = [(Prediction.certain(rng.random(len(video.segments.picks))), video) for video in videos]
+    with Judges("summe", videos) as alone, Judges("summe", videos, 2) as many:
+        assert list(many.judge(predicted)) == list(alone.judge(predicted))
+        assert many.measure(predicted[:1]) == alone.measure(predicted[:1])
+        assert list(many.judge([])) == []
+
+
 def test_a_bench_of_other_data_is_refused(tmp_path: Path, tvsum: Dataset, summe: Dataset) -> None:
     folder = tmp_path / "bench"
     run(plan_of(folder, tvsum, methods=("length",)))
@@ -518,7 +528,7 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
         if len(told) == 2:
             raise Killed
 
-    monkeypatch.setattr("vastsum.bench.training.bookmarks.EVERY_S", 0.0)
+    monkeypatch.setattr("vastsum.bench.checkpoints.BOOKMARK_EVERY_S", 0.0)
     whole, resumed = (
         plan_of(tmp_path / name, tvsum, methods=("mean",), protocols=("5fcv", "last"), n_seeds=1, max_epochs=3)
         for name in ("whole", "resumed")
@@ -541,7 +551,7 @@ def test_a_training_that_was_killed_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize(("setting", "value"), [
-    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("slowed", {"": 0.1}), ("MARGIN", 0.1)
+    ("recipe", replace(Mean.recipe, learning_rate=1e-3)), ("phases", {"": Phase(slowed=0.1)}), ("MARGIN", 0.1)
 ])  # fmt: skip
 @pytest.mark.usefixtures("methods")
 def test_trainings_of_other_settings_are_told_and_replaced(

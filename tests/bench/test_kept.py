@@ -16,8 +16,8 @@ from typing import Any, cast
 import pytest
 
 from vastsum.bench.methods.registry import METHODS
+from vastsum.bench.protocols import Protocol, recipe_under
 from vastsum.bench.published import published
-from vastsum.bench.training.protocols import Protocol, recipe_under
 from vastsum.types import Kind
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from vastsum.bench.methods import recipes
 from vastsum.bench.published import EXPECTED_NOT_MEASURED, FIVE_FOLD, PER_SPLIT, TVT, published
-from vastsum.bench.training import config
 from vastsum.types import Kind
 
 
@@ -33,7 +33,7 @@ def test_the_splits_average_to_the_row_as_far_as_the_paper_rounds(kind: Kind) ->
 
 
 def test_every_ablation_of_the_paper_is_one_that_can_be_run() -> None:
-    quoted = [name for name in config.ABLATIONS if published(f"vastsum:{name}", "tvsum", "5fcv")]
+    quoted = [name for name in recipes.ABLATIONS if published(f"vastsum:{name}", "tvsum", "5fcv")]
     assert len(quoted) == 7
     assert {name.removeprefix("vastsum:") for name in EXPECTED_NOT_MEASURED} <= set(quoted)
 

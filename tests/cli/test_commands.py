@@ -6,6 +6,7 @@ What a process of its own adds nothing to (it has torch to load first) is run in
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,8 +16,8 @@ import h5py
 import pytest
 from broken import BREAKAGES, write_good
 
+from vastsum.bench.checkpoints import load_scorer as load_checkpoint
 from vastsum.bench.data import load_dataset
-from vastsum.bench.training.checkpoints import load_scorer as load_checkpoint
 from vastsum.scoring.onnx_scorer import load_scorer as load_onnx
 
 SMALL = ["--set=network.width=16", "--set=network.heads=2", "--set=network.layers=1", "--set=training.epochs=2"]
@@ -85,14 +86,15 @@ def test_evaluate_one_checkpoint_on_its_own_test_videos(
 def test_evaluate_refuses_what_does_not_fit(
     run_here: Callable[..., Result], trained: Path, synthetic_files: dict[str, Path], tmp_path: Path
 ) -> None:
-    assert_clear_error(vastsum("evaluate", trained, synthetic_files["summe"]), "was trained on tvsum.h5")
+    assert_clear_error(vastsum("evaluate", trained, synthetic_files["summe"]), "was trained on tvsum,")
     write_good(tmp_path / "narrow.h5")
     checkpoint = trained / "split0.seed0" / "last.safetensors"
     assert_clear_error(run_here("evaluate", checkpoint, tmp_path / "narrow.h5"), "features of width", "backbone")
-    assert_clear_error(run_here("evaluate", tmp_path, synthetic_files["tvsum"]), "run.json")
-    (trained / "split1.seed0" / "result.json").rename(tmp_path / "result.json")
-    assert_clear_error(run_here("evaluate", trained, synthetic_files["tvsum"]), "not finished", "--resume")
-    (tmp_path / "result.json").rename(trained / "split1.seed0" / "result.json")
+    assert_clear_error(run_here("evaluate", tmp_path, synthetic_files["tvsum"]), "bench.json")
+    started = tmp_path / "started"
+    started.mkdir()
+    shutil.copy(trained / "bench.json", started)
+    assert_clear_error(run_here("evaluate", started, synthetic_files["tvsum"]), "10 of 10", "--resume")
 
 
 @pytest.mark.parametrize("protocol", ["tvt", "last"])

@@ -33,7 +33,7 @@ from av.video.reformatter import VideoReformatter
 from av.video.stream import VideoStream
 
 import vastsum
-from vastsum.bench.training import checkpoints
+from vastsum.bench import checkpoints
 from vastsum.onnx_runtime import ort
 
 Kind = Literal["read", "write", "rename", "decode", "encode", "inference"]

@@ -159,7 +159,7 @@ def _annotated_film(folder: Path) -> None:
 
 
 _SMALL = ("network.width=4", "network.heads=1", "network.layers=1", "network.head_width=4", "network.positions=16",
-          "training.epochs=2", "training.checkpoint_every=1", "loss.rank_pairs=8")  # fmt: skip
+          "training.epochs=2", "loss.rank_pairs=8")  # fmt: skip
 _TRAIN = ("train", "{inputs}/data.h5", "--splits={inputs}/splits.json", "--protocol=5fcv", "--workers=1", "--resume",
           *(f"--set={setting}" for setting in _SMALL))  # fmt: skip
 
@@ -198,7 +198,7 @@ RESEARCH = [
     Scenario(
         name="train",
         arguments=(*_TRAIN, "-o", "{output}/run"),
-        about=("bench/training", "bench/data/splits.py", "cli/train.py"),
+        about=("bench/plan.py", "bench/records.py", "bench/runs.py", "bench/work.py", "bench/data/splits.py"),
         make_inputs=_synthetic,
         resumes="run/.*",
     ),
@@ -206,7 +206,7 @@ RESEARCH = [
         name="evaluate",
         arguments=("evaluate", "{inputs}/run", "{inputs}/data.h5", "--json={output}/found.json",
                    "--html={output}/found.html"),
-        about=("bench/report.py", "bench/page", "bench/measures", "bench/training/checkpoints.py", "cli/evaluate.py"),
+        about=("bench/report.py", "bench/page", "bench/measures", "bench/checkpoints.py", "cli/evaluate.py"),
         make_inputs=_trained,
         replaces=("found.json", "found.html"),
     ),
@@ -214,7 +214,7 @@ RESEARCH = [
         name="benchmark",
         arguments=("benchmark", "{inputs}/data.h5", "-o", "{output}/bench", "--splits={inputs}/splits.json",
                    "--methods=length", "--protocol=last", "--workers=1", "--resume"),
-        about=("bench", "cli/benchmark.py"),
+        about=("bench/tables.py", "bench/cost.py", "bench/choosing.py", "cli/benchmark.py"),
         make_inputs=_synthetic,
         resumes="bench/.*",
         measured=r"bench/(costs\.json|tables/.*|.*\.html)",
@@ -222,7 +222,7 @@ RESEARCH = [
     Scenario(
         name="export",
         arguments=("export", "{inputs}/run/split0.seed0/last.safetensors", "-o", "{output}/model.onnx", "--overwrite"),
-        about=("bench/training", "cli/export.py"),
+        about=("bench/export.py", "cli/export.py"),
         make_inputs=_trained,
         replaces=("model.onnx",),
         slow=True,

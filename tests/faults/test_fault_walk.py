@@ -9,7 +9,7 @@ import pytest
 from scenarios import SCENARIOS, Stage
 from walking import Walk
 
-FEWEST = {"summarize mp4": 40, "summarize json": 8, "prepare": 15, "check": 15, "train": 8}  # places
+FEWEST = {"summarize mp4": 40, "summarize json": 8, "prepare": 15, "check": 15, "train": 3}  # places
 
 
 @pytest.mark.parametrize("name", [name for name, scenario in SCENARIOS.items() if not scenario.slow])

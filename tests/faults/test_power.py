@@ -61,7 +61,7 @@ def test_a_training_is_finished_only_when_its_weights_are_still_there(tmp_path: 
 
     def look(disk: Disk) -> None:
         left = disk.left()
-        if "run/split0.seed0/result.json" in left:
+        if "run/data.csv.gz" in left:
             weights.append(left["run/split0.seed0/last.safetensors"])
 
     with watched(stage.output, look):

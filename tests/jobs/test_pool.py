@@ -142,7 +142,6 @@ def test_killed_workers_cost_nothing_but_time(pool_of: PoolOf, films: Callable[[
 @pytest.mark.usefixtures("cluster")
 def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
-    from vastsum.bench.cluster import work_on
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.work import work
 
@@ -161,7 +160,8 @@ def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> Non
     torch.set_num_threads(threads)
     told: list[tuple[str, float]] = []
     for _ in range(2):  # the second time there is nothing left to do
-        work_on(there, partial(ray_pool, n_workers=1), lambda *what: told.append(what), device="cpu", together=1)
+        pool_of = partial(ray_pool, n_workers=1)
+        work(there, lambda *what: told.append(what), workers=1, device="cpu", together=1, cluster=pool_of)
     assert sorted(told) == [("ridge on tvsum", 1), ("vasnet on tvsum", 1), ("vasnet on tvsum", 1)]
     for task in here.all_tasks():
         ours, theirs = here.result(task), there.result(task)

@@ -13,10 +13,8 @@ import pytest
 import torch
 
 from vastsum.assets import read_asset
-from vastsum.bench.methods.vastsum import NetworkConfig
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
-from vastsum.bench.training.export import export_onnx
+from vastsum.bench.export import export_onnx
+from vastsum.bench.methods.vastsum import NetworkConfig, VastsumNetwork, VastsumScorer
 from vastsum.errors import CheckpointError
 from vastsum.features.relative import N_CHANNELS, with_channels
 from vastsum.scoring import windows

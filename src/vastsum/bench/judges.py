@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -13,26 +14,24 @@ from vastsum.bench.data import BenchmarkVideo
 from vastsum.bench.measures.measure import measure
 from vastsum.bench.measures.metrics import judge
 from vastsum.jobs.local import local_pool
-from vastsum.jobs.pool import Do, Tell
+from vastsum.jobs.pool import Do, Pool, Tell
 from vastsum.types import Kind, Prediction
 
-if TYPE_CHECKING:
-    from vastsum.bench.plan import Benchmark
-
 Measured = tuple[dict[str, float | None], int]
-
-_CHUNK = 8
+Predicted = Sequence[tuple[Prediction, BenchmarkVideo]]
 
 
 class Judges:
     """Judges predictions for the videos of one benchmark; with one worker, in this process."""
 
-    def __init__(self, benchmark: Benchmark, n_workers: int = 1) -> None:
-        self.kind: Kind = benchmark.dataset.kind
-        # What people said is enough to judge by; features would only be carried about.
-        nothing = np.zeros((0, 0), np.float32)
-        self._videos = {name: replace(video, features=nothing) for name, video in benchmark.dataset.videos.items()}
-        self._pool = local_pool(partial(_start, self.kind, self._videos), n_workers) if n_workers > 1 else None
+    def __init__(self, kind: Kind, videos: Iterable[BenchmarkVideo], n_workers: int = 1) -> None:
+        self.kind: Kind = kind
+        self._pool: Pool | None = None
+        if n_workers > 1:
+            # What people said is enough to judge by; features would only be carried about.
+            nothing = np.zeros((0, 0), np.float32)
+            bare = {video.name: replace(video, features=nothing) for video in videos}
+            self._pool = local_pool(partial(_start, kind, bare), n_workers, threads=1)
 
     def __enter__(self) -> Judges:
         return self
@@ -41,34 +40,26 @@ class Judges:
         if self._pool is not None:
             self._pool.close()
 
-    def judge(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> Iterable[tuple[float, float]]:
+    def judge(self, predicted: Predicted) -> Iterable[tuple[float, float]]:
         """τ and ρ of each. Workers begin at once; they are waited for when these are read."""
-        return self._each(judge, predicted)
+        return self._all(judge, predicted)
 
-    def measure(self, predicted: Sequence[tuple[Prediction, BenchmarkVideo]]) -> list[Measured]:
+    def measure(self, predicted: Predicted) -> list[Measured]:
         """Every metric of each."""
-        return list(self._each(measure, predicted))
+        return list(self._all(measure, predicted))
 
-    def _each(
-        self, function: Callable[..., Any], predicted: Sequence[tuple[Prediction, BenchmarkVideo]]
-    ) -> Iterable[Any]:
+    def _all(self, how: Callable[..., Any], predicted: Predicted) -> Iterable[Any]:
         if self._pool is None:
-            return [function(prediction, video, self.kind) for prediction, video in predicted]
+            return [how(prediction, video, self.kind) for prediction, video in predicted]
         named = [(prediction, video.name) for prediction, video in predicted]
-        chunks = [named[first : first + _CHUNK] for first in range(0, len(named), _CHUNK)]
-        promised = [self._pool.submit((function, chunk)) for chunk in chunks]
-        return (result for chunk in promised for result in chunk.result())
+        size = -(-len(named) // self._pool.n_workers) or 1
+        parts = [self._pool.submit((how, named[first : first + size])) for first in range(0, len(named), size)]
+        return chain.from_iterable(part.result() for part in parts)
 
 
 def _start(kind: Kind, videos: dict[str, BenchmarkVideo]) -> Do:
-    return partial(_do, kind, videos)
+    def judge_some(task: tuple[Callable[..., Any], Sequence[tuple[Prediction, str]]], _: Tell) -> list[Any]:
+        how, named = task
+        return [how(prediction, videos[name], kind) for prediction, name in named]
 
-
-def _do(
-    kind: Kind,
-    videos: dict[str, BenchmarkVideo],
-    task: tuple[Callable[..., Any], list[tuple[Prediction, str]]],
-    _: Tell,
-) -> list[Any]:
-    function, named = task
-    return [function(prediction, videos[name], kind) for prediction, name in named]
+    return judge_some

@@ -18,14 +18,17 @@ from vastsum import __version__
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split
 from vastsum.bench.data.splits import Splits
 from vastsum.bench.methods.learned import LearnedMethod
-from vastsum.bench.methods.registry import Entry, entry_of
+from vastsum.bench.methods.registry import Entry, configured, entry_of
+from vastsum.bench.methods.vastsum import Config
+from vastsum.bench.protocols import Parts, Protocol, parts_of
 from vastsum.bench.records import Record, Regime, Task, forget, read
-from vastsum.bench.training.protocols import Parts, Protocol, parts_of
 from vastsum.errors import ConfigError, OutputError
 from vastsum.files import write_json
 from vastsum.types import Kind
 
 FORMAT = 2
+MAX_SEEDS = 10_000
+OLD_RUN = "run.json"  # of `vastsum train`, before it was a bench
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +70,8 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """`given` are methods that need more than a benchmark file, with what they need."""
+    """`given` are methods that need more than a benchmark file, with what they need. Where there is a `config`, it is
+    that of VASTSum here, and its weights are kept."""
 
     folder: Path
     benchmarks: tuple[Benchmark, ...]
@@ -76,10 +80,14 @@ class Plan:
     n_seeds: int
     max_epochs: int | None
     given: Mapping[str, Entry] = field(default_factory=dict)
+    config: Config | None = None
 
     def __post_init__(self) -> None:
         if self.n_seeds < 1:
             raise ConfigError("--seeds", f"{self.n_seeds} is not positive", "train with at least one seed")
+        if self.n_seeds > MAX_SEEDS:
+            problem = f"{self.n_seeds} are more than anyone waits for"
+            raise ConfigError("--seeds", problem, f"train with at most {MAX_SEEDS}")
         names = [benchmark.name for benchmark in self.benchmarks]
         if len(set(names)) != len(names):
             raise ConfigError("DATA", f"two files are called {max(names, key=names.count)}", "rename one of them")
@@ -90,7 +98,9 @@ class Plan:
                 self._require_others(benchmark)
 
     def entry(self, method: str) -> Entry:
-        return self.given[method] if method in self.given else entry_of(method)
+        if method in self.given:
+            return self.given[method]
+        return entry_of(method) if self.config is None else configured(self.config)
 
     @property
     def regimes(self) -> list[Regime]:
@@ -180,7 +190,8 @@ class Plan:
         record = read(self.folder, task.data).get(task)
         if record is None or record.get("trained_on", {}) != self.trained_on(task):
             return None
-        return record if record["videos"] or "failed" in record else None
+        own = self.benchmark(task.data)
+        return record if "failed" in record or is_finished(record, own.parts(task)) else None
 
     def is_done(self, task: Task) -> bool:
         result = self.result(task)
@@ -203,7 +214,13 @@ class Plan:
             "protocols": list(self.protocols),
             "seeds": self.n_seeds,
             "max_epochs": self.max_epochs,
+            **({"config": self.config.to_dict()} if self.config else {}),
         }
+
+
+def is_finished(record: Record, parts: Parts) -> bool:
+    """A record is written before its metrics: one without them was cut short, unless it has nothing to test."""
+    return bool(record["videos"]) or not parts.test
 
 
 def _split(split: Split) -> dict[str, list[str]]:
@@ -211,8 +228,8 @@ def _split(split: Split) -> dict[str, list[str]]:
 
 
 def open_plan(plan: Plan, *, resume: bool, retrain: Collection[str] = ()) -> None:
-    """Claim the folder. Methods, protocols and seeds may be added to a bench; its data and epochs may not change.
-    Trainings of the methods to `retrain` are forgotten."""
+    """Claim the folder. Methods, protocols and seeds may be added to a bench, and only seeds to one of a `config`; its
+    data and epochs may not change. Trainings of the methods to `retrain` are forgotten."""
     if not set(retrain) <= set(plan.methods):
         raise ConfigError("--retrain", f"{', '.join(retrain)}: not all are among the methods", "name them in --methods")
     path = plan.folder / "bench.json"
@@ -222,14 +239,20 @@ def open_plan(plan: Plan, *, resume: bool, retrain: Collection[str] = ()) -> Non
         if earlier["format"] != FORMAT:
             problem = f"is a bench of format {earlier['format']}, this version of vastsum reads format {FORMAT}"
             raise ConfigError(plan.folder, problem, "choose another -o")
-        for key in ("data", "max_epochs"):
-            shared = now[key] if key != "data" else {name: now[key][name] for name in now[key] if name in earlier[key]}
-            before = earlier[key] if key != "data" else {name: earlier[key][name] for name in shared}
-            if shared != before:
+        shared = now["data"].keys() & earlier["data"].keys()
+        kept = ("data", "max_epochs", "config", "protocols") if plan.config else ("max_epochs", "config")
+        before, after = (
+            {"data": {name: each["data"][name] for name in shared}} | {key: each.get(key) for key in kept}
+            for each in (earlier, now)
+        )
+        for key in before:
+            if before[key] != after[key]:
                 raise ConfigError(
                     plan.folder, f"was started with another {key}", "resume with the same, or choose another -o"
                 )
         now["data"] = earlier["data"] | now["data"]  # files that are left out today may be asked for again
+    elif (plan.folder / OLD_RUN).exists():
+        raise ConfigError(plan.folder, "is a run of an earlier version of vastsum", "train again into another -o")
     elif plan.folder.exists() and (not plan.folder.is_dir() or any(plan.folder.iterdir())):
         raise OutputError(plan.folder, "exists already", "add --resume to go on with it, or choose another -o")
     write_json(path, now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from vastsum.bench.training.protocols import Protocol
+from vastsum.bench.protocols import Protocol
 from vastsum.types import Kind
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from vastsum.bench.columns import AGREEMENT, TRUST
-from vastsum.bench.training.protocols import Protocol
+from vastsum.bench.protocols import Protocol
 from vastsum.errors import DataError
 from vastsum.files import atomic_path
 from vastsum.types import Decoder, FloatArray, Prediction

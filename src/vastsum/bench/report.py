@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from vastsum import __version__
+from vastsum.bench.checkpoints import load_scorer
 from vastsum.bench.columns import AGREEMENT, TRUST
 from vastsum.bench.data import BenchmarkVideo, Dataset
 from vastsum.bench.measures.measure import measure, numbers
@@ -22,9 +23,8 @@ from vastsum.bench.measures.references import (
     uniform_agreement,
 )
 from vastsum.bench.methods.ridge import RidgeScorer
-from vastsum.bench.training.checkpoints import load_scorer
-from vastsum.bench.training.protocols import MEANING
-from vastsum.bench.training.runs import Run
+from vastsum.bench.protocols import MEANING
+from vastsum.bench.runs import Run
 from vastsum.errors import CheckpointError
 from vastsum.scoring.base import Scorer
 from vastsum.types import Prediction
@@ -120,37 +120,36 @@ class EvaluationReport:
 
 
 def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = lambda _: None) -> EvaluationReport:
-    """The run's own protocol, the final epoch beside it, and the reference rows on the same splits. Under transfer the
-    dataset is another one, and all its videos are tested."""
-    transfer = run.protocol == "transfer"
+    """The run's own protocol, the final epoch beside it, and the reference rows on the same splits. One that was
+    trained on all videos of a file is judged on another one, on all its videos."""
+    transfer = not any(split.test for split in run.splits)
     _require_other_data(run, dataset) if transfer else _require_same_data(run, dataset)
     seen = dataset.seen(relative=run.config.network.relative)
-    _require_width(run.folder, run.config.network.feature_width, seen)
-    missing = [job.name for job in run.jobs if not run.is_finished(job)]
+    tasks = list(run.tasks)
+    missing = [task for task in tasks if not run.is_done(task)]
     if missing:
-        raise CheckpointError(
-            run.folder,
-            f"is not finished ({len(missing)} of {len(run.jobs)} jobs missing)",
-            "run 'vastsum train … --resume'",
-        )
+        problem = f"is not finished ({len(missing)} of {len(tasks)} trainings missing)"
+        raise CheckpointError(run.folder, problem, "run 'vastsum train … --resume'")
     last_name = "last" if run.protocol != "tvt" else "last (tvt training part)"
     rows = {"last": Row("VASTSum", last_name, MEANING["last"])}
     if transfer:
         rows = {"last": Row("VASTSum", "transfer", MEANING["transfer"])}
     elif run.protocol != "last":
         rows = {"best": Row("VASTSum", run.protocol, MEANING[run.protocol])} | rows
-    for job in run.jobs:
-        progress(job.name)
-        names = dataset.videos if transfer else run.parts(job).test
+    for task in tasks:
+        progress(f"split {task.split}, seed {task.seed}")
+        names = dataset.videos if transfer else run.parts(task).test
         for weights, row in rows.items():
-            scorer, _ = load_scorer(run.folder / job.name / f"{weights}.safetensors")
-            row.results += _score(scorer, [seen.videos[name] for name in names], dataset, job.split, job.seed)
+            path = run.checkpoint(task, weights)
+            scorer, _ = load_scorer(path)
+            _require_width(path, scorer.network.config.feature_width, seen)
+            row.results += _score(scorer, [seen.videos[name] for name in names], dataset, task.split, task.seed)
     progress("reference rows")
     if transfer:
         references = reference_rows(dataset, [list(dataset.videos)], [])
-        notes = [f"trained on all videos of {run.data_name}: scored on all {len(dataset.videos)} videos of this file"]
+        notes = [f"trained on all videos of {run.data}: scored on all {len(dataset.videos)} videos of this file"]
         return _report(dataset, "none", [*rows.values(), *references], notes)
-    trainings = [run.parts(job) for job in run.jobs if job.seed == 0]
+    trainings = [run.parts(task) for task in tasks if task.seed == 0]
     references = reference_rows(dataset, [parts.test for parts in trainings], [parts.train for parts in trainings])
     return _report(dataset, run.split_source, [*rows.values(), *references])
 
@@ -228,7 +227,7 @@ def _require_same_data(run: Run, dataset: Dataset) -> None:
     if run.fingerprint != dataset.fingerprint:
         raise CheckpointError(
             run.folder,
-            f"was trained on {run.data_name}, which is not the content of {dataset.path}",
+            f"was trained on {run.data}, which is not the content of {dataset.path}",
             "evaluate it on the file it was trained on, or evaluate one of its checkpoints",
         )
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from vastsum.bench.methods.registry import Entry
 from vastsum.bench.plan import Benchmark, Plan
+from vastsum.bench.protocols import MEANING, Protocol, recipe_under
 from vastsum.bench.published import Published, published
 from vastsum.bench.records import Record, unpacked
 from vastsum.bench.report import Row, VideoResult, reference_rows
-from vastsum.bench.training.protocols import MEANING, Protocol, recipe_under
 from vastsum.types import FloatArray, Kind
 
 N_RESAMPLES = 2000

@@ -13,10 +13,10 @@ from vastsum.bench.page.bench import bench_section
 from vastsum.bench.page.evaluation import write_page
 from vastsum.bench.picture import picture
 from vastsum.bench.plan import Benchmark, Plan
+from vastsum.bench.protocols import MEANING, Protocol
 from vastsum.bench.published import PER_SPLIT
 from vastsum.bench.rows import MethodRow, by_video, difference, interval, method_rows
 from vastsum.bench.table import NOTHING, Table, decimals
-from vastsum.bench.training.protocols import MEANING, Protocol
 from vastsum.files import write_text
 
 ROOF, LENGTHS = "mean-annotator", "length-only"

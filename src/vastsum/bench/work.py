@@ -14,17 +14,19 @@ from typing import Any
 import torch
 
 from vastsum import __version__
+from vastsum.bench.checkpoints import Bookmark
 from vastsum.bench.judges import Judges
 from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.registry import Entry
 from vastsum.bench.plan import Plan
+from vastsum.bench.protocols import Protocol, recipe_under
 from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
-from vastsum.bench.training.bookmarks import Bookmark
-from vastsum.bench.training.loop import Member, free_memory
-from vastsum.bench.training.population import Assignment, Trained, groups, train_together
-from vastsum.bench.training.protocols import Protocol, recipe_under
+from vastsum.bench.runs import save_training
+from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
+from vastsum.errors import VastsumError
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.local import local_pool
-from vastsum.jobs.pool import Attempt, Do, Tell, do_all
+from vastsum.jobs.pool import Attempt, Do, Tell, share_out
 from vastsum.scoring.base import Scorer
 
 GPU_STACK = 50  # trainings in one program on a GPU, or fewer where its memory is small
@@ -49,34 +51,69 @@ class Group:
         return Group(self.benchmark, self.tasks[:middle]), Group(self.benchmark, self.tasks[middle:])
 
 
-def work(plan: Plan, report: Report, *, workers: int, device: str, together: int | None = None) -> None:
-    """Do all tasks that are not done. On a CPU `workers` groups train side by side; on a GPU the workers judge."""
+def work(
+    plan: Plan,
+    report: Report,
+    *,
+    workers: int,
+    device: str,
+    together: int | None = None,
+    cluster: PoolOf | None = None,
+) -> None:
+    """Do all tasks that are not done. On a CPU, or on a cluster, groups train side by side; on a GPU of this machine
+    one after another, and the workers judge."""
     waiting = list(waiting_groups(plan, device, together))
-
-    def heed(*told: Any) -> None:
-        """Workers tell what a training left, or how far they are."""
-        if len(told) == 1:
-            keep(plan, *told)
-        else:
-            report(*told)
-
     n_workers = min(workers, len(waiting)) if device == "cpu" else 1
-    if n_workers > 1:
-        do_all(waiting, local_pool(partial(_start_worker, plan), n_workers), heed)
+    if waiting and cluster is not None:
+        _share_out(plan, waiting, cluster, report, device, far=True)
+    elif n_workers > 1:
+        _share_out(plan, waiting, partial(local_pool, n_workers=n_workers, threads=1), report, device, far=False)
     else:
         _work_alone(plan, waiting, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
 
 
+def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str, far: bool) -> None:
+    """Every result is written here. A group whose worker died twice is written down as failed. Workers that are `far`
+    tell nothing before they have ended."""
+    with pool_of(partial(_start, plan, device)) as pool:
+        for finished in share_out(waiting, pool, told=report):
+            group, records = finished.attempt.task, finished.answer
+            if far:
+                report(group.name, len(group.tasks))
+            if isinstance(records, VastsumError):
+                failure = {"failed": str(records), "traceback": ""}
+                records = [record_of(task, failure, device, 0.0) for task in group.tasks]
+            for record in records:
+                keep(plan, record)
+
+
+def _start(plan: Plan, device: str) -> Do:
+    """In a worker, which may have no disk in common with whoever waits for it: then bookmarks lead nowhere."""
+    torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the pool
+
+    def train_group(attempt: Attempt[Group], tell: Tell) -> list[Record]:
+        with judges_of(plan, attempt.task) as judges:
+            return list(records_of(plan, attempt.task, judges, tell, device))
+
+    return train_group
+
+
+def judges_of(plan: Plan, group: Group, n_workers: int = 1) -> Judges:
+    dataset = plan.benchmark(group.benchmark).dataset
+    return Judges(dataset.kind, dataset.videos.values(), n_workers)
+
+
 def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: int, device: str) -> None:
+    torch.set_num_threads(1)  # the same bits whatever the machine
     if device != "cpu":
         torch.set_float32_matmul_precision("high")  # TF32: large matrices in about half the time
     for benchmark in plan.benchmarks:
         own = [group for group in waiting if group.benchmark == benchmark.name]
         if own:
-            with Judges(benchmark, workers if device != "cpu" else 1) as judges:
+            with judges_of(plan, own[0], workers if device != "cpu" else 1) as judges:
                 for group in own:
-                    for record in records_of(plan, group, judges, report, device, resumable=True):
+                    for record in records_of(plan, group, judges, report, device):
                         keep(plan, record)
 
 
@@ -98,22 +135,9 @@ def _split_up(plan: Plan, tasks: Sequence[Task], device: str, together: int | No
         yield from (Group(task.data, (task,)) for task in tasks)
         return
     learned = plan.learned(tasks[0])
-    assignments = [_assignment(plan, task) for task in tasks]
-    at_most = together or (learned.cpu_stack if device == "cpu" else GPU_STACK)
-    for indices in groups(learned, assignments, at_most):
+    at_most = together or (learned.stack if device == "cpu" else GPU_STACK)
+    for indices in groups(learned, [_member(plan, task) for task in tasks], at_most):
         yield Group(tasks[0].data, tuple(tasks[index] for index in indices))
-
-
-def _start_worker(plan: Plan) -> Do:
-    torch.set_num_threads(1)
-    return partial(_work, plan)
-
-
-def _work(plan: Plan, attempt: Attempt[Group], tell: Tell) -> None:
-    group = attempt.task
-    with Judges(plan.benchmark(group.benchmark)) as judges:
-        for record in records_of(plan, group, judges, tell, "cpu", resumable=True):
-            tell(record)  # only one process writes
 
 
 def keep(plan: Plan, record: Record) -> None:
@@ -123,12 +147,9 @@ def keep(plan: Plan, record: Record) -> None:
         Task.of(record).bookmark(plan.folder).unlink(missing_ok=True)
 
 
-def records_of(
-    plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool = False
-) -> Iterator[Record]:
-    """Train and score a group: what is to be written for each task. What goes wrong is told in place of its results; if
-    memory does not hold the group, its halves are done one after the other. Where the plan's folder is at hand, a long
-    training that is killed can be resumed."""
+def records_of(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> Iterator[Record]:
+    """Train and score a group: what is to be written for each task. Errors are recorded instead of results; if memory
+    does not hold the group, its halves are done one after the other."""
     started = time.perf_counter()
     told = 0.0
 
@@ -139,7 +160,7 @@ def records_of(
 
     results: list[dict[str, Any]] | None = None
     try:
-        results = _results(plan, group, judges, count, device, resumable=resumable)
+        results = _results(plan, group, judges, count, device)
     except Exception as error:  # whatever a method does, the bench goes on
         if len(group.tasks) == 1 or not isinstance(error, torch.OutOfMemoryError):
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
@@ -148,7 +169,7 @@ def records_of(
         report(group.name, -told)
         free_memory()
         for half in group.halves():
-            yield from records_of(plan, half, judges, report, device, resumable=resumable)
+            yield from records_of(plan, half, judges, report, device)
         return
     report(group.name, len(group.tasks) - told)
     seconds = (time.perf_counter() - started) / len(group.tasks)
@@ -160,9 +181,7 @@ def record_of(task: Task, result: dict[str, Any], device: str, seconds: float) -
     return {"vastsum": __version__, **asdict(task), "device": device, "seconds": seconds} | result
 
 
-def _results(
-    plan: Plan, group: Group, judges: Judges, report: Report, device: str, *, resumable: bool
-) -> list[dict[str, Any]]:
+def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: str) -> list[dict[str, Any]]:
     first = group.tasks[0]
     entry = plan.entry(first.method)
     if entry.fit is not None:
@@ -175,27 +194,25 @@ def _results(
     def epoch_done(share: float) -> None:
         report(group.name, share * len(group.tasks))
 
-    assignments = [_assignment(plan, task) for task in group.tasks]
-    kind = plan.training_kind(first)
-    bookmark = _bookmark(plan, group, method) if resumable else None
-    trained = train_together(method, kind, assignments, judges.judge, epoch_done, device, bookmark)
-    return [
-        {
-            "settings": method.trained_by,
-            "trained_on": plan.trained_on(task),
-            "n_parameters": outcome.n_parameters,
-            "chosen_epoch": outcome.chosen_epoch,
-            "watched_tau": [round(tau, 6) for tau in outcome.watched_tau],
-            **_scored(plan, task, _judged_scorers(task, outcome), judges),
-        }
-        for task, outcome in zip(group.tasks, trained, strict=True)
-    ]
+    members = [_member(plan, task) for task in group.tasks]
+    trainings = train_together(method, members, judges.judge, epoch_done, device, _bookmark(plan, group, method))
+    return [_result(plan, method, *each, judges) for each in zip(group.tasks, trainings, strict=True)]
 
 
-def _judged_scorers(task: Task, outcome: Trained) -> dict[Protocol, Scorer]:
-    if task.regime == "whole":
-        return {"5fcv": outcome.best, "last": outcome.last}
-    return {task.regime: outcome.best}
+def _result(plan: Plan, method: LearnedMethod, task: Task, trained: Trained, judges: Judges) -> dict[str, Any]:
+    if plan.config is not None:
+        save_training(plan, task, trained)
+    kind = plan.training_kind(task)
+    best, last = (method.scorer(network, kind) for network in (trained.best, trained.last))
+    scorers: dict[Protocol, Scorer] = {"5fcv": best, "last": last} if task.regime == "whole" else {task.regime: best}
+    return {
+        "settings": method.trained_by,
+        "trained_on": plan.trained_on(task),
+        "n_parameters": sum(weight.numel() for weight in trained.last.parameters()),
+        "chosen_epoch": trained.chosen_epoch,
+        "watched_tau": [round(tau, 6) for tau in trained.watched_tau],
+        **_scored(plan, task, scorers, judges),
+    }
 
 
 def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
@@ -204,6 +221,7 @@ def _bookmark(plan: Plan, group: Group, method: LearnedMethod) -> Bookmark:
         "tasks": [asdict(task) for task in group.tasks],
         "recipe": method.trained_by,
         "phases": dict(method.phases),
+        "format": 2,
     }
     return Bookmark(group.tasks[0].bookmark(plan.folder), of)
 
@@ -231,6 +249,6 @@ def _scored(plan: Plan, task: Task, scorers: Mapping[Protocol, Scorer], judges: 
     return {"videos": videos, "curves": curves}
 
 
-def _assignment(plan: Plan, task: Task) -> Assignment:
+def _member(plan: Plan, task: Task) -> Member:
     material = plan.material(task)
-    return Assignment(Member(material.training, task.seed), material.watched)
+    return Member(material.training, task.seed, material.watched)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +11,14 @@ from rich.table import Table
 from vastsum.cli.console import results
 from vastsum.cli.engines import Address, Engine, GpusPerWorker, cluster, refuse_cluster_options
 from vastsum.cli.options import SplitsFile
-from vastsum.cli.progress import counting
-from vastsum.errors import ConfigError, MissingExtraError
+from vastsum.cli.trainings import progress_of, require_torch
+from vastsum.errors import ConfigError
 
 N_SHOWN = 7  # columns
 
 if TYPE_CHECKING:
+    from vastsum.bench.protocols import Protocol
     from vastsum.bench.table import Table as BenchTable
-    from vastsum.bench.training.protocols import Protocol
 
 
 def benchmark(
@@ -59,19 +58,13 @@ def benchmark(
 
     datasets = [load_dataset(path) for path in data]
     asked = _protocols(protocol)
-    try:
-        import torch  # takes seconds: what is wrong with the input is said before
-    except ImportError as error:
-        raise MissingExtraError("torch", "train") from error
-    from vastsum.bench.cluster import work_on
+    require_torch(device if engine is Engine.local else None)
     from vastsum.bench.methods.registry import ABLATED, METHODS, from_imagenet
-    from vastsum.bench.pace import Pace
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.tables import COST_NOTE, write_tables
     from vastsum.bench.work import work
+    from vastsum.video.source import available_cores
 
-    if device != "cpu" and engine is Engine.local and not torch.cuda.is_available():
-        raise ConfigError("--device", f"'{device}' is not there", "use cpu")
     given = from_imagenet(imagenet) if imagenet else {}
     names = list(METHODS) if methods == "all" else _listed(methods)
     plan = Plan(
@@ -84,21 +77,15 @@ def benchmark(
         given=given,
     )
     open_plan(plan, resume=resume, retrain=_listed(retrain))
-    waiting = sum(not plan.is_done(task) for task in plan.all_tasks())
-    pace = Pace(plan)
-    with counting() as progress:
-        bar = progress.add_task("training", total=waiting, seconds_left=None)
-
-        def report(name: str, done: float) -> None:
-            pace.count(name, done)
-            progress.update(bar, advance=done, description=name, seconds_left=pace.seconds_left)
-
-        if engine is Engine.ray:
-            work_on(plan, cluster(device, address, workers, gpus_per_worker), report, device=device, together=together)
-        else:
-            refuse_cluster_options(address, gpus_per_worker)
-            work(plan, report, workers=workers or os.cpu_count() or 1, device=device, together=together)
-        made = write_tables(plan, lambda what: progress.update(bar, description=what))
+    elsewhere = None
+    if engine is Engine.ray:
+        elsewhere = cluster(device, address, workers, gpus_per_worker)
+    else:
+        refuse_cluster_options(address, gpus_per_worker)
+    with progress_of(plan) as (report, describe):
+        n_workers = workers or available_cores()
+        work(plan, report, workers=n_workers, device=device, together=together, cluster=elsewhere)
+        made = write_tables(plan, describe)
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
     for table in shown:
         _show(table)
@@ -112,7 +99,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _protocols(text: str) -> tuple[Protocol, ...]:
-    from vastsum.bench.training.protocols import MEANING
+    from vastsum.bench.protocols import MEANING
 
     asked = _listed(text)
     if not asked or not set(asked) <= set(MEANING):

@@ -30,7 +30,7 @@ def evaluate(
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)  # before torch is loaded, which takes seconds
     from vastsum.bench.page.evaluation import Section, write_page
     from vastsum.bench.report import evaluate_checkpoint, evaluate_run
-    from vastsum.bench.training.runs import load_run
+    from vastsum.bench.runs import load_run
     from vastsum.cli.tables import evaluation_table
 
     if trained.is_dir():

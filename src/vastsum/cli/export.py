@@ -27,8 +27,8 @@ def export(
         import torch  # noqa: F401  (takes seconds: what is wrong with the arguments is said before)
     except ImportError as error:
         raise MissingExtraError(error.name or "onnx", "train") from error
-    from vastsum.bench.training.checkpoints import load_scorer
-    from vastsum.bench.training.export import export_onnx
+    from vastsum.bench.checkpoints import load_scorer
+    from vastsum.bench.export import export_onnx
 
     scorer, meta = load_scorer(checkpoint)
     card = {key: meta[key] for key in ("kind", "data", "protocol", "split", "seed", "epoch")}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from vastsum.cli.console import errors, results
 from vastsum.cli.options import Data, KindOption, Scores, SplitsFile, kind_of
-from vastsum.cli.progress import counting
-from vastsum.errors import ConfigError, MissingExtraError
+from vastsum.cli.trainings import progress_of, require_torch
+from vastsum.errors import VastsumError
+
+if TYPE_CHECKING:
+    from vastsum.bench.protocols import Protocol
 
 
 class ProtocolName(StrEnum):
@@ -44,46 +46,51 @@ def train(
     ] = None,
     dataset: KindOption = None,
     scores: Scores = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run, or add seeds to it.")] = False,
     workers: Annotated[int, typer.Option(help="Trainings at a time.", show_default="one a core")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
     from vastsum.bench.data import all_videos, load_dataset, load_splits
-    from vastsum.bench.training import load_config
 
-    benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)
-    chosen = load_config(config, settings or (), ablation, kind=benchmark.kind)
-    folds = all_videos(benchmark) if protocol is ProtocolName.transfer else load_splits(benchmark, splits)
-    try:
-        import torch  # takes seconds: what is wrong with the input is said before
-    except ImportError as error:
-        raise MissingExtraError("torch", "train") from error
-    from vastsum.bench.measures.metrics import judge
-    from vastsum.bench.training.runs import Job, open_run, train_run
+    dataset_found = load_dataset(data, kind=kind_of(dataset), scores=scores)
+    folds = all_videos(dataset_found) if protocol is ProtocolName.transfer else load_splits(dataset_found, splits)
+    require_torch(device)
+    from vastsum.bench.methods.recipes import load_config
+    from vastsum.bench.plan import Benchmark, Plan, open_plan
+    from vastsum.bench.runs import METHOD
+    from vastsum.bench.work import work
+    from vastsum.video.source import available_cores
 
-    if device not in ("cpu", "cuda") or (device == "cuda" and not torch.cuda.is_available()):
-        raise ConfigError("--device", f"'{device}' is not available here", "use cpu")
-    for note in (
-        *benchmark.notes,
-        *(f"{name} is named by the {folds.source} splits but not there" for name in folds.absent),
-    ):
+    absent = (f"{name} is named by the {folds.source} splits but not there" for name in folds.absent)
+    for note in (*dataset_found.notes, *absent):
         errors.print(f"note: {data}: {note}", soft_wrap=True)
-    run = open_run(output, benchmark, folds, protocol.value, seeds, chosen, resume=resume)
-
-    n_epochs = chosen.training.epochs
-    with counting() as progress:
-        done = {job: n_epochs if run.is_finished(job) else 0 for job in run.jobs}
-        bar = progress.add_task("training", total=n_epochs * len(done), completed=sum(done.values()))
-
-        def report(job: Job, epoch: int, row: dict[str, float]) -> None:
-            done[job] = epoch
-            tau = f" τ {row['tau']:.3f}" if "tau" in row else ""
-            progress.update(bar, completed=sum(done.values()), description=f"{job.name} loss {row['total']:.3f}{tau}")
-
-        train_run(run, benchmark, judge, report, workers=workers or os.cpu_count() or 1, device=device)
+    plan = Plan(
+        folder=output,
+        benchmarks=(Benchmark(dataset_found, folds),),
+        methods=(METHOD,),
+        protocols=(_protocol(protocol),),
+        n_seeds=seeds,
+        max_epochs=None,
+        config=load_config(config, settings or (), ablation, kind=dataset_found.kind),
+    )
+    open_plan(plan, resume=resume)
+    with progress_of(plan) as (report, _):
+        # One at a time, a process each: the same numbers whatever else is trained beside it.
+        together = 1 if device == "cpu" else None
+        work(plan, report, workers=workers or available_cores(), device=device, together=together)
+    trained = list(plan.all_tasks())
+    failures = [result["failed"] for task in trained if (result := plan.result(task)) and "failed" in result]
+    if failures:
+        problem = f"{len(failures)} of {len(trained)} trainings failed ({failures[0]})"
+        raise VastsumError(output, problem, "with --resume, only these are trained again")
     results.print(
-        f"trained {len(run.jobs)} networks ({len(run.splits)} splits × {seeds} seeds) in {output}", soft_wrap=True
+        f"trained {len(trained)} networks ({len(folds.splits)} splits × {seeds} seeds) in {output}", soft_wrap=True
     )
     judged_on = "OTHER.h5" if protocol is ProtocolName.transfer else data
     results.print(f"next: vastsum evaluate {output} {judged_on}", soft_wrap=True)
+
+
+def _protocol(asked: ProtocolName) -> Protocol:
+    """What is trained on all videos has nothing to choose an epoch by, nor anything in this file to be judged on."""
+    return "last" if asked is ProtocolName.transfer else cast("Protocol", asked.value)

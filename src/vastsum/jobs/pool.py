@@ -220,14 +220,6 @@ def share_out(
             yield Finished(attempt, error)
 
 
-def do_all(tasks: Iterable[Any], pool: Pool, told: Tell = lambda *_: None) -> None:
-    """Do every task once, for what is told of it; the first that fails is an error."""
-    with pool:
-        for finished in share_out(tasks, pool, tries=1, told=told):
-            if isinstance(finished.answer, VastsumError):
-                raise finished.answer
-
-
 # ---- in a worker ----
 
 

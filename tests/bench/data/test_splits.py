@@ -10,7 +10,7 @@ from broken import write_good
 
 from vastsum.bench.data import Dataset, load_dataset, load_splits
 from vastsum.bench.data.splits import standard_splits
-from vastsum.bench.training.protocols import parts_of
+from vastsum.bench.protocols import parts_of
 from vastsum.errors import DataError
 
 

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
+from vastsum.bench.batches import VideoTensors, pad
 from vastsum.bench.data import Dataset
 from vastsum.bench.methods.ac_sum_gan import AcSumGan, fragment_means, fragments
 from vastsum.bench.methods.learned import LearnedMethod, Moment
 from vastsum.bench.methods.nn.noise import layer_keys, noise_layers
 from vastsum.bench.methods.sum_gan import SumGan, SumGanNetwork
-from vastsum.bench.training.batches import VideoTensors, pad
-from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training import Member, Trainer
 
 METHODS = [SumGan(), AcSumGan()]
 
@@ -47,7 +47,7 @@ def test_every_parameter_is_trained_in_some_phase(method: LearnedMethod, tvsum: 
     video = VideoTensors.of(next(iter(tvsum.videos.values())))
     network = method.build(video.features.shape[1])
     moved = set()
-    for phase, prefixes in method.phases.items():
+    for phase, (prefixes, _) in method.phases.items():
         network.zero_grad()
         batch = pad([video])
         method.losses(network(*method.inputs(batch)), batch, Moment(0, [], phase))["total"].sum().backward()

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 from vastsum.bench.data import Dataset
 from vastsum.bench.methods.csta import Csta, CstaNetwork, GoogLeNet, read_imagenet
-from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training import Member, Trainer
 from vastsum.errors import CheckpointError
 
 

@@ -9,11 +9,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vastsum.bench.batches import VideoTensors, pad
 from vastsum.bench.data import Dataset
 from vastsum.bench.methods import dsnet
 from vastsum.bench.methods.learned import Moment
 from vastsum.bench.methods.nn.intervals import best_cover, reaches
-from vastsum.bench.training.batches import VideoTensors, pad
 
 
 def cover_one_by_one(scores: np.ndarray, intervals: np.ndarray, n_picks: int) -> np.ndarray:

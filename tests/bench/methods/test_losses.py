@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from vastsum.bench.methods.vastsum import losses
+from vastsum.bench.methods import vastsum as losses
 
 LENGTHS, PEOPLE = [5, 3], [3, 2]  # two videos, padded to 5 picks and 3 annotators
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from vastsum.bench.batches import VideoTensors, pad
 from vastsum.bench.data import BenchmarkVideo, Dataset
 from vastsum.bench.measures.metrics import agreement
 from vastsum.bench.methods.clip_it import ClipIt
@@ -17,8 +18,7 @@ from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.nn.noise import Dropout
 from vastsum.bench.methods.registry import ABLATED, GIVEN, METHODS, entry_of
 from vastsum.bench.methods.summdiff import Summdiff
-from vastsum.bench.training.batches import VideoTensors, pad
-from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training import Member, Trainer
 from vastsum.errors import ConfigError
 from vastsum.scoring.base import Scorer
 
@@ -104,7 +104,7 @@ def test_a_member_of_a_population_learns_as_if_alone(name: str, tvsum: Dataset) 
     method = method_of(name)
     videos = list(tvsum.videos.values())
     members = [Member(tuple(videos[:4]), 0), Member(tuple(videos[3:7]), 1)]
-    if not method.stackable:
+    if not method.stack:
         with pytest.raises(ConfigError, match="cannot be stacked"):
             Trainer(method, members)
         return

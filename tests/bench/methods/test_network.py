@@ -10,11 +10,16 @@ import torch
 from scipy import ndimage
 from torch.nn import functional as F
 
-from vastsum.bench.methods.vastsum import NetworkConfig
-from vastsum.bench.methods.vastsum.head import LOG_VARIANCE_RANGE
-from vastsum.bench.methods.vastsum.network import LearnedPositions, SegmentLayer, VastsumNetwork, pool_segments
-from vastsum.bench.methods.vastsum.paths import Example, NonLocalMean, Smoothing, fit_linear_path
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
+from vastsum.bench.methods.beyond import Example, NonLocalMean, Smoothing, fit_linear_path
+from vastsum.bench.methods.vastsum import (
+    LOG_VARIANCE_RANGE,
+    LearnedPositions,
+    NetworkConfig,
+    SegmentLayer,
+    VastsumNetwork,
+    VastsumScorer,
+    pool_segments,
+)
 from vastsum.types import Segments
 
 SMALL = NetworkConfig(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.func import functional_call, vmap
 
-from vastsum.bench.methods.nn.noise import Dropout, Normal, Uniform
+from vastsum.bench.methods.nn.noise import Dropout, Normal, Uniform, layer_keys, noise_layers
 
 KEYS = torch.arange(6, dtype=torch.int32) * 77_777
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
@@ -51,3 +51,17 @@ def test_noise_has_the_distribution_it_should() -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_gpu_draws_the_same(shape: tuple[int, ...]) -> None:
     assert torch.equal(drawn(Uniform(), shape, KEYS.cuda()).cpu(), drawn(Uniform(), shape))
+
+
+def test_neighbours_and_videos_draw_independently() -> None:
+    draws = drawn(Normal(), (4, 2000, 16), torch.arange(4, dtype=torch.int32))
+    assert float((draws**4).mean()) == pytest.approx(3.0, abs=0.1)
+    for one, two in ((draws[:, 1:], draws[:, :-1]), (draws[..., 1:], draws[..., :-1]), (draws[1:], draws[:-1])):
+        assert float((one * two).mean()) == pytest.approx(0.0, abs=0.02)
+
+
+def test_every_layer_has_keys_of_its_own() -> None:
+    network = torch.nn.Sequential(Dropout(0.5), torch.nn.Linear(2, 2), Dropout(0.5))
+    keys = layer_keys(noise_layers(network), torch.tensor([[1, 2]], dtype=torch.int32))
+    assert set(keys) == {"0.keys", "2.keys"}
+    assert len({int(key) for each in keys.values() for key in each.flatten()}) == 4

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from vastsum.bench.batches import VideoTensors, pad
 from vastsum.bench.data import Dataset
 from vastsum.bench.methods.summdiff import TIMES, Summdiff, remaining_signal, stepped
-from vastsum.bench.training.batches import VideoTensors, pad
-from vastsum.bench.training.loop import Member, Trainer
+from vastsum.bench.training import Member, Trainer
 
 
 def test_diffusion_begins_with_the_scores_and_ends_in_noise() -> None:

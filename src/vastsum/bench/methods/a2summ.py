@@ -18,13 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.intervals import best_cover, centreness, focal_loss, masked_mean, reach_loss, reaches
 from vastsum.bench.methods.nn.noise import Dropout
 from vastsum.bench.methods.nn.transformer import EncoderLayer
-from vastsum.bench.methods.recipe import Recipe
-from vastsum.bench.methods.vastsum.network import LearnedPositions
+from vastsum.bench.methods.vastsum import LearnedPositions
 from vastsum.types import Kind
 
 Detections = tuple[Tensor, Tensor, Tensor]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
 from vastsum.bench.methods.nn.adversarial import (
     Decoder,
     Discriminator,
@@ -34,7 +34,6 @@ from vastsum.bench.methods.nn.adversarial import (
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.layers import masked_softmax
 from vastsum.bench.methods.nn.noise import Uniform
-from vastsum.bench.methods.recipe import Recipe
 
 FRAGMENTS = 60
 CHOICES = 9  # 15 % of the fragments
@@ -79,13 +78,12 @@ class AcSumGan(LearnedMethod):
         schedule="constant",
     )
     phases = {  # noqa: RUF012
-        "encoder": ("encoder.",),
-        "decoder": ("decoder.",),
-        "discriminator": ("discriminator.", "compress."),
-        "actor": ("actor.", "selector.", "compress."),
-        "critic": ("critic.",),
+        "encoder": Phase(("encoder.",)),
+        "decoder": Phase(("decoder.",)),
+        "discriminator": Phase(("discriminator.", "compress."), slowed=0.1),
+        "actor": Phase(("actor.", "selector.", "compress.")),
+        "critic": Phase(("critic.",)),
     }
-    slowed = {"discriminator": 0.1}  # noqa: RUF012
     LENGTH = 0.5  # the mean score to aim for
     DISCOUNT = 0.99
     CURIOSITY = 0.1  # the weight of the actor's mean entropy

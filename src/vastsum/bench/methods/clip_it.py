@@ -19,12 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.intervals import masked_mean
 from vastsum.bench.methods.nn.layers import Attention, sinusoids
 from vastsum.bench.methods.nn.transformer import EncoderLayer
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.errors import ConfigError
 
 

@@ -24,11 +24,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.layers import sinusoids, xavier_for_relu
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.errors import CheckpointError
 
 Weights = Mapping[str, NDArray[Any]]
@@ -47,7 +46,7 @@ class Csta(LearnedMethod):
         gradient_clip=1e6,  # none
         schedule="constant",
     )
-    stackable = False
+    stack = 0
 
     def __init__(self, weights: Weights | None = None, thinner: int = 1) -> None:
         self.weights, self.thinner = weights, thinner

@@ -18,10 +18,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.layers import masked_softmax, sinusoids
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 
 
 class Dmasum(LearnedMethod):

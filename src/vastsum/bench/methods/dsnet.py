@@ -19,12 +19,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.intervals import best_cover, centreness, masked_mean, overlap, reach_loss, reaches
 from vastsum.bench.methods.nn.layers import Attention, xavier_for_relu
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 
 RECIPE = Recipe(
     epochs=300,

@@ -7,16 +7,49 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from inspect import isclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from vastsum.bench.methods.nn.batch import Batch, unannotated
-from vastsum.bench.methods.recipe import Recipe
+from vastsum.bench.methods.settings import require
 from vastsum.scoring.base import Scorer
 from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Kind, Prediction, Segments
+
+Schedule = Literal["cosine", "hold", "constant"]
+Optimizer = Literal["adamw", "adam"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Adam with gradient-norm clipping over batches of videos; the defaults are VASTSum's."""
+
+    epochs: int = 30
+    batch_size: int = 8  # videos an optimiser step
+    videos_at_once: int = 1  # of these, padded together in one pass on CPU; the rest is accumulated
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-3
+    optimizer: Optimizer = "adamw"  # adam: weight decay is part of the gradient
+    gradient_clip: float = 1.0
+    schedule: Schedule = "cosine"
+    weight_average: float = 0.0  # decay of the moving average of the weights that is evaluated; 0: raw weights
+    chosen_after: float = 0.0  # share of the epochs that are over before validation videos may choose one
+
+    def __post_init__(self) -> None:
+        names = ("epochs", "batch_size", "videos_at_once", "learning_rate", "gradient_clip")
+        require(
+            "training",
+            self,
+            positive=names,
+            not_negative=("weight_decay",),
+            below_one=("weight_average", "chosen_after"),
+        )
+
+    def may_choose(self, epoch: int) -> bool:
+        """Whether that epoch, counted from 1, is one to choose from."""
+        return epoch > self.chosen_after * self.epochs
 
 
 @dataclass(frozen=True)
@@ -28,24 +61,26 @@ class Moment:
     phase: str = ""
 
 
+class Phase(NamedTuple):
+    """One of several losses of a step: the prefixes of the parameters it trains, and its share of the learning rate."""
+
+    trains: tuple[str, ...] = ("",)
+    slowed: float = 1.0
+
+
 class LearnedMethod(ABC):
     """A network, its loss and its recipe.
 
     Networks are given padded batches and must not let padding change anything at a real pick. They draw random numbers
-    only through the layers of `vastsum.bench.methods.nn.noise`. Where `stackable` is true they work under
-    `torch.func.vmap`, and many trainings run as one program.
-
-    `phases` are the losses of a step, with the prefixes of the parameters each of them trains: one that trains
-    everything, unless networks play against each other. All are taken from one pass through the network. `slowed` are
-    those that learn slower than the recipe says, and how much of its rate they have.
+    only through the layers of `vastsum.bench.methods.nn.noise`. They work under `torch.func.vmap`, where many trainings
+    run as one program, unless `stack` is 0. A step has one loss that trains everything, unless networks play against
+    each other: then `phases` names their losses. All are taken from one pass through the network.
     """
 
     recipe: Recipe
-    stackable: bool = True
-    cpu_stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
+    stack: int = 1  # trainings in one program on a CPU: where tensors leave the caches, more only slow each other
     like_lengths: bool = False  # a step takes videos of like length: less is padded, but the same ones often meet
-    phases: Mapping[str, tuple[str, ...]] = {"": ("",)}
-    slowed: Mapping[str, float] = {}
+    phases: Mapping[str, Phase] = {"": Phase()}
     decoder: Decoder = PAPER_DECODER
 
     @property
@@ -62,7 +97,8 @@ class LearnedMethod(ABC):
             if name.isupper() and isinstance(value, int | float)
         }
         own = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
-        return asdict(self.recipe) | {"slowed": dict(self.slowed)} | numbers | own
+        slowed = {name: phase.slowed for name, phase in self.phases.items() if phase.slowed != 1.0}
+        return asdict(self.recipe) | {"slowed": slowed} | numbers | own
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

@@ -16,10 +16,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment, masked_mse
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe, masked_mse
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.transformer import EncoderLayer
-from vastsum.bench.methods.recipe import Recipe
 
 ANNOTATORS = 20
 

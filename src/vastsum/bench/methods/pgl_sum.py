@@ -16,10 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.layers import masked_softmax, sinusoids, xavier_for_relu
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 
 ALL_VIDEOS = 1000
 

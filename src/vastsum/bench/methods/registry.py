@@ -19,14 +19,14 @@ from vastsum.bench.methods.kernel_ridge import KernelRidgeScorer
 from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.maam import Aaam, Maam
 from vastsum.bench.methods.pgl_sum import PglSum
+from vastsum.bench.methods.recipes import OF_OURS, OF_THE_PAPER, load_config
 from vastsum.bench.methods.ridge import choose_ridge
 from vastsum.bench.methods.sspvs import Sspvs
 from vastsum.bench.methods.sum_gan import SumGan
 from vastsum.bench.methods.summdiff import Summdiff
 from vastsum.bench.methods.vasnet import Vasnet
+from vastsum.bench.methods.vastsum import Config, VastsumMethod
 from vastsum.bench.methods.vss_net import VssNet
-from vastsum.bench.training.config import OF_OURS, OF_THE_PAPER, load_config
-from vastsum.bench.training.vastsum import VastsumMethod
 from vastsum.errors import ConfigError
 from vastsum.features.relative import N_CHANNELS
 from vastsum.scoring.base import Scorer
@@ -105,6 +105,12 @@ METHODS: dict[str, Entry] = {
     "vastsum-paper": _vastsum("VASTSum, as in the paper", "paper"),
     "vastsum": _vastsum("VASTSum", note="under tvt, its epoch is chosen among the last ones"),
 }
+
+
+def configured(config: Config) -> Entry:
+    """VASTSum by settings of one's own."""
+    return Entry("VASTSum", lambda _: VastsumMethod(config), relative=config.network.relative)
+
 
 ABLATED: dict[str, Entry] = {
     f"vastsum:{name}": _vastsum(f"{of}, {name.replace('-', ' ')}", name)

@@ -17,13 +17,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.intervals import masked_mean
 from vastsum.bench.methods.nn.layers import sinusoids
 from vastsum.bench.methods.nn.noise import Dropout
 from vastsum.bench.methods.nn.transformer import EncoderLayer
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.types import Kind
 
 

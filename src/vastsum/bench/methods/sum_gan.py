@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
 from vastsum.bench.methods.nn.adversarial import (
     Decoder,
     Discriminator,
@@ -31,7 +31,6 @@ from vastsum.bench.methods.nn.adversarial import (
 )
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.noise import Uniform
-from vastsum.bench.methods.recipe import Recipe
 
 
 class Play(NamedTuple):
@@ -61,11 +60,10 @@ class SumGan(LearnedMethod):
         schedule="constant",
     )
     phases = {  # noqa: RUF012
-        "summarizer": ("compress.", "selector.", "encoder."),
-        "decoder": ("decoder.",),
-        "discriminator": ("discriminator.",),
+        "summarizer": Phase(("compress.", "selector.", "encoder.")),
+        "decoder": Phase(("decoder.",)),
+        "discriminator": Phase(("discriminator.",), slowed=0.1),
     }
-    slowed = {"discriminator": 0.1}  # noqa: RUF012
     like_lengths = True
     LENGTH = 0.3  # the share of the video to select
 

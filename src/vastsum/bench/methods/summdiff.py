@@ -23,12 +23,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod, Moment
+from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.layers import sinusoids
 from vastsum.bench.methods.nn.noise import Dropout, Normal, Uniform
 from vastsum.bench.methods.nn.transformer import EncoderLayer
-from vastsum.bench.methods.recipe import Recipe
 from vastsum.types import FloatArray, Kind
 
 TIMES, STEPS = 1000, 10  # of diffusion, and of its reversal

@@ -9,9 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
 
 
 class Vasnet(LearnedMethod):

@@ -17,11 +17,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.learned import LearnedMethod
+from vastsum.bench.methods.learned import LearnedMethod, Recipe
 from vastsum.bench.methods.nn.layers import masked_softmax
 from vastsum.bench.methods.nn.noise import Dropout
-from vastsum.bench.methods.recipe import Recipe
-from vastsum.bench.methods.vastsum.network import GatedFusion
+from vastsum.bench.methods.vastsum import GatedFusion
 
 WIDTH, DROPOUT = 256, 0.5
 

@@ -1,4 +1,5 @@
-"""What VASTSum has beyond the paper: a linear path beside the network, and means over like frames of the video.
+"""What VASTSum has beyond the paper: a linear path beside the network, and means over like frames of the video; and the
+add-ons that the paper tried and left out.
 
 A linear model of how single frames stand in their video ranks footage of another kind better than the network does, and
 the network ranks footage of the same kind better. So they are averaged. The path is a closed form of the training
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +22,54 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from vastsum.types import FloatArray
+from vastsum.bench.methods.nn.noise import Dropout
+from vastsum.bench.methods.settings import require
+from vastsum.features.relative import N_CHANNELS
+from vastsum.types import MAX_LENGTH_POWER, MAX_SHARPNESS, Decoder, FloatArray
 
 MIDDLE, SCALE, FURTHEST = 0.5, 0.15, 2.0  # variety that counts as neither, one step from it, and the most steps
 EDITED, SHARPNESS = 0.45, 0.025  # variety from which like frames share their scores, and how soon they all do
+
+
+@dataclass(frozen=True)
+class Additions:
+    """Settings of all that is not in the paper's model. By default none of it is there."""
+
+    relative: bool = False  # the last inputs are relative channels, the others are centred
+    visual_weight: float = 1.0  # of the others beside the channels, in the network
+    channel_dropout: float = 0.0
+    offset: float = 0.0  # the importance at which a summary takes a frame as often as not: p = σ((μ − offset) / T_s)
+    linear_share: float = 0.0  # how much of μ is the linear path's when a video is scored
+    linear_smoothing: float = 3.0  # of the linear path over time, in picks
+    linear_penalty: float = 0.01  # λ of the linear path's ridge, a video
+    channel_weight: float = 0.33  # of the channels beside the others, in the linear path
+    smoothing: float = 0.0  # of the network's μ over time when a video is scored, in picks
+    nonlocal_sharpness: float = 0.0  # of the mean over like frames when a video is scored; 0: none
+    nonlocal_reach: float = 120.0  # how far apart they may be, in picks
+    nonlocal_smoothing: float = 1.0  # of that mean over time, in picks
+    deviation_scale: float = 1.0  # times the standard deviation when a video is scored
+    probability_scale: float = 1.0  # times p when a video is scored; the knapsack sees no difference
+    sharpness: float = 0.0  # the temperature before the knapsack, exp(sharpness · z); 0: none
+    length_power: float = 0.0  # a segment's value is its mean times its length to this power
+    gated_residual: bool = False  # the paper's ablation: + gated residual modules
+    cnn_attention: bool = False  # the paper's ablation: + CSTA-style attention block
+
+    def __post_init__(self) -> None:
+        widths = ("linear_smoothing", "smoothing", "nonlocal_smoothing")
+        require(
+            "network",
+            self,
+            positive=("linear_penalty", "nonlocal_reach", "deviation_scale", "probability_scale"),
+            not_negative=("visual_weight", "linear_share", "channel_weight", "nonlocal_sharpness", *widths,
+                          "sharpness", "length_power"),
+            below_one=("channel_dropout",),
+            at_most={"linear_share": 1.0, **dict.fromkeys(widths, 2048.0), "sharpness": MAX_SHARPNESS,
+                     "length_power": MAX_LENGTH_POWER},
+        )  # fmt: skip
+
+    @property
+    def decoder(self) -> Decoder:
+        return Decoder(self.sharpness, self.length_power)
 
 
 def variety(x: Tensor, mask: Tensor) -> Tensor:
@@ -37,6 +83,11 @@ def variety(x: Tensor, mask: Tensor) -> Tensor:
 def steps(found: Tensor) -> Tensor:
     """κ: how far a variety is from the middle, in steps."""
     return ((found - MIDDLE) / SCALE).clamp(-FURTHEST, FURTHEST)
+
+
+def sameness(found: Tensor) -> Tensor:
+    """The share of the mean over like frames in a video's scores: 0 in raw footage, 1 in an edited video."""
+    return torch.sigmoid((found - EDITED) / SHARPNESS)
 
 
 class LinearPath(nn.Module):
@@ -92,6 +143,15 @@ def fit_linear_path(videos: Sequence[Example], scale: FloatArray, penalty: float
     return weights, float(np.mean(bias))
 
 
+def fit_to_videos(path: LinearPath, config: Additions, videos: Sequence[Example]) -> None:
+    """Set the path's weights: channels, where there are any, count by a weight of their own."""
+    scale = np.ones(path.weight.shape[1])
+    scale[-N_CHANNELS:] = config.channel_weight if config.relative else 1.0
+    weight, bias = fit_linear_path(videos, scale, config.linear_penalty)
+    path.weight.copy_(torch.from_numpy(weight))
+    path.bias.fill_(bias)
+
+
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """(…, n, D), (…, m, D) → (…, n, m)"""
     apart = (a**2).sum(dim=-1, keepdim=True) + (b**2).sum(dim=-1).unsqueeze(-2) - 2 * a @ b.transpose(-1, -2)
@@ -144,3 +204,42 @@ class Smoothing(nn.Module):
 
     def _over_time(self, x: Tensor) -> Tensor:
         return F.conv1d(x.unsqueeze(1), self.kernel[None, None], padding=len(self.kernel) // 2).squeeze(1)
+
+
+# ---- what the paper tried and left out (Table IV, "architecture add-ons") ----
+
+
+class GatedResidual(nn.Module):
+    """h + σ(W_g LN(h)) ⊙ FFN(LN(h)): a frame-wise feed-forward block that a gate lets in."""
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.gate = nn.Linear(width, width)
+        self.ffn = nn.Sequential(nn.Linear(width, 2 * width), nn.GELU(), Dropout(dropout), nn.Linear(2 * width, width))
+
+    def forward(self, h: Tensor) -> Tensor:
+        x = self.norm(h)  # (B, T, d)
+        return h + torch.sigmoid(self.gate(x)) * self.ffn(x)
+
+
+class CnnAttention(nn.Module):
+    """The frame tokens as a one-channel T×d picture; a small CNN turns it into an attention map over time and width.
+
+    After CSTA, which runs an ImageNet backbone over that picture. This one is light: two 3×3 convolutions, a softmax
+    over time, and the attended tokens added back.
+    """
+
+    def __init__(self, channels: int = 8) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(1, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, 1, 3, padding=1)
+
+    def forward(self, h: Tensor, mask: Tensor) -> Tensor:
+        picture_mask = mask[:, None, :, None]
+        picture = h.unsqueeze(1) * picture_mask  # (B, 1, T, d)
+        hidden = F.gelu(self.first(picture)) * picture_mask
+        logits = self.second(hidden).masked_fill(~picture_mask, float("-inf"))
+        n_picks = mask.sum(dim=1)[:, None, None]
+        attention = logits.softmax(dim=2).squeeze(1) * n_picks  # (B, T, d), mean 1 over real picks
+        return h + attention * h

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from vastsum.bench.data import Split
-from vastsum.bench.methods.recipe import Recipe
+from vastsum.bench.methods.learned import Recipe
 from vastsum.errors import DataError
 
 Protocol = Literal["5fcv", "tvt", "last", "transfer"]

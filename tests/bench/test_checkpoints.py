@@ -1,4 +1,4 @@
-"""A bookmark is read by whoever wrote it, and never stands in the way."""
+"""Checkpoints, and what a killed training resumes from: read by whoever wrote it, never in the way."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from vastsum.bench.training import bookmarks
-from vastsum.bench.training.bookmarks import Bookmark
+from vastsum.bench import checkpoints
+from vastsum.bench.checkpoints import Bookmark, load_scorer, save_tensors
+from vastsum.bench.methods.vastsum import Config, NetworkConfig, VastsumNetwork
+from vastsum.errors import CheckpointError
 
 TENSORS = {"weight": torch.arange(3.0)}
 
@@ -41,14 +43,14 @@ def test_a_disk_that_takes_none_ends_no_training(tmp_path: Path) -> None:
 
 
 def test_what_is_too_much_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bookmarks, "LARGEST", 11)
+    monkeypatch.setattr(checkpoints, "LARGEST_BOOKMARK", 11)
     Bookmark(tmp_path / "bookmark", {}).write(TENSORS, [])
     assert not list(tmp_path.iterdir())
 
 
 def test_one_is_due_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(bookmarks.time, "monotonic", lambda: now)
+    monkeypatch.setattr(checkpoints.time, "monotonic", lambda: now)
     bookmark = Bookmark(tmp_path / "bookmark", {})
     due = []
     for passed in (299.0, 1.0, 1.0, 299.0):
@@ -57,3 +59,20 @@ def test_one_is_due_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         if bookmark.is_due:
             bookmark.write(TENSORS, [])
     assert due == [False, True, False, True]
+
+
+def test_a_checkpoint_of_other_settings_says_that_it_is_of_another_version(tmp_path: Path) -> None:
+    config = Config().to_dict()
+    config["network"]["kernel_share"] = 0.75
+    save_tensors(tmp_path / "old.safetensors", {}, {"config": config, "kind": "tvsum"})
+    with pytest.raises(CheckpointError, match=r"'network\.kernel_share'.*train it again, or use the version"):
+        load_scorer(tmp_path / "old.safetensors")
+
+
+def test_a_checkpoint_that_names_a_setting_which_is_gone_still_loads(tmp_path: Path) -> None:
+    config = Config(NetworkConfig(feature_width=4, width=8, heads=2, layers=1))
+    content = config.to_dict()
+    content["training"]["checkpoint_every"] = 5  # of version 0.1
+    weights = VastsumNetwork(config.network).state_dict()
+    save_tensors(tmp_path / "old.safetensors", weights, {"config": content, "kind": "tvsum"})
+    assert load_scorer(tmp_path / "old.safetensors")[0].network.config == config.network

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,15 @@ import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from vastsum.bench.methods.vastsum.likelihood import likelihood_of
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
-from vastsum.bench.methods.vastsum.scorer import VastsumScorer
-from vastsum.bench.training.config import Config
-from vastsum.errors import CheckpointError, ConfigError
+from vastsum.bench.methods.settings import flatten
+from vastsum.bench.methods.vastsum import Config, VastsumNetwork, VastsumScorer, likelihood_of
+from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import atomic_path
 
 FORMAT = 1
+BOOKMARK_EVERY_S = 300.0
+LARGEST_BOOKMARK = 2 * 2**30  # bytes; many networks in one program may be more than it is worth to write down
+RETIRED = frozenset({"training.checkpoint_every"})  # settings of earlier versions that change no number
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
@@ -53,7 +56,8 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
     """The settings that a checkpoint or a run was written with: another version may have had others."""
     try:
-        return Config.from_dict(content, str(path))
+        settings = {name: value for name, value in flatten(content, str(path)).items() if name not in RETIRED}
+        return Config().with_settings(settings, str(path))
     except ConfigError as error:
         remedy = "train it again, or use the version of vastsum that made it"
         raise CheckpointError(path, f"has settings that this version does not ({error.problem})", remedy) from error
@@ -72,3 +76,31 @@ def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
         problem = str(error).splitlines()[0]
         raise CheckpointError(path, f"does not hold a whole VASTSum network ({problem})", "train it again") from error
     return VastsumScorer(network.eval(), likelihood, path), meta
+
+
+class Bookmark:
+    """Where a long training was, so that one that was killed resumes from there: a file that is written now and then.
+    `of` says what is trained, in terms of JSON: that of anything else is not read."""
+
+    def __init__(self, path: Path, of: Mapping[str, Any]) -> None:
+        self._path, self._of = path, json.loads(json.dumps(of))
+        self._written_at = time.monotonic()
+
+    def read(self) -> tuple[dict[str, Tensor], Any] | None:
+        """What was written last, if anything."""
+        try:
+            tensors, meta = load_tensors(self._path)
+        except CheckpointError:
+            return None
+        return (tensors, meta["at"]) if meta.get("of") == self._of else None
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._written_at >= BOOKMARK_EVERY_S
+
+    def write(self, tensors: Mapping[str, Tensor], at: Any) -> None:
+        """Nothing is lost but time if that fails."""
+        if sum(tensor.nbytes for tensor in tensors.values()) <= LARGEST_BOOKMARK:
+            with suppress(OutputError):
+                save_tensors(self._path, tensors, {"of": self._of, "at": at})
+        self._written_at = time.monotonic()

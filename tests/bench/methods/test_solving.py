@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vastsum.bench.training.solving import _dynamic_program, solve
+from vastsum.bench.methods.nn.solving import _dynamic_program, solve
 from vastsum.selection import knapsack
 
 

@@ -12,8 +12,7 @@ import onnx
 import torch
 from torch import Tensor, nn
 
-from vastsum.bench.methods.vastsum.likelihood import Likelihood
-from vastsum.bench.methods.vastsum.network import VastsumNetwork
+from vastsum.bench.methods.vastsum import Likelihood, VastsumNetwork
 from vastsum.features.relative import NAMES
 from vastsum.files import atomic_path
 
