@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fuzz.mutation import mutate_json
 from fuzz.target import Target
-from vastsum.jobs.outcome import _restored
+from vastsum.jobs.ledger import _restored
 
 
 def seeds(_: Path) -> list[bytes]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from fuzz.mutation import mutate_json, text_mutator
 from fuzz.target import Target
 from vastsum.serve.app import listen, make_server
-from vastsum.serve.settings import Settings
+from vastsum.serve.config import StudioSettings
 
 _TIMEOUT_S = 0.5  # for what waits for more, by a request that is not whole
 _WORDS = (
@@ -60,7 +60,7 @@ def _port() -> int:
     """Of a studio that runs until this process ends."""
     data = tempfile.TemporaryDirectory()
     with socket.create_server(("127.0.0.1", 0)) as free:
-        settings = Settings(data=Path(data.name), port=free.getsockname()[1], library=Path(data.name))
+        settings = StudioSettings(data=Path(data.name), port=free.getsockname()[1], library=Path(data.name))
     server = make_server(settings)
     logging.getLogger("uvicorn.error").disabled = True  # it has a line for every request that is none
     thread = threading.Thread(target=lambda: server.run(sockets=[listen(settings)]), daemon=True)

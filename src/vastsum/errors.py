@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+REPORT_IT = "run 'vastsum --debug summarize' on it alone and please report it"
+
 
 class VastsumError(Exception):
     """Base of every error raised on purpose. Its text is written for a person; the command line prints it as it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,11 +23,8 @@ from vastsum.selection.fill import PAUSE_REACH_S
 from vastsum.selection.spread import even_sample, fade_repeats, stands_out
 from vastsum.sound import Speech, find_speech
 from vastsum.summary import ModelNames, SourceVideo, Summary
-from vastsum.types import PAPER_DECODER, Marks, Prediction, Stretch
+from vastsum.types import PAPER_DECODER, Marks, Prediction, Progress, Stretch
 from vastsum.video import Shots, Timeline, probe
-
-Progress = Callable[[str, float, float | None], None]
-"""Told as work goes on: the stage, how much of it is done, and of how much in all where that is known."""
 
 DEFAULT_FPS = 2.0
 STILL_FROM_S, PICTURE_S = 0.5, 10.0  # a picture stands still from where it comes on, and not for longer

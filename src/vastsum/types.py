@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+Progress = Callable[[str, float, float | None], None]
+"""Told as work on a video goes on: the stage, how much of it is done, and of how much in all where that is known."""
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.int64]

@@ -37,6 +37,17 @@ def test_one_that_was_lost_is_told_again(number: signal.Signals, expected: type[
     assert signal.getsignal(number) is before
 
 
+def test_one_that_became_another_error_is_told_in_its_place() -> None:
+    def load() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise ImportError("initialization failed") from error
+
+    with pytest.raises(KeyboardInterrupt), tidy_when_ended():
+        load()
+
+
 def test_one_that_was_lost_at_the_very_end_is_told_then() -> None:
     with pytest.raises(SystemExit) as found, tidy_when_ended(), pytest.raises(SystemExit):
         signal.raise_signal(signal.SIGTERM)

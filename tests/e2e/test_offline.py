@@ -59,11 +59,11 @@ from vastsum.jobs.local import local_pool
 from vastsum.jobs.places import open_place
 from vastsum.jobs.pool import Attempt
 from vastsum.jobs.one import Settings
-from vastsum.jobs.work import Worker
+from vastsum.jobs.work import ItemWorker
 
 film, out = sys.argv[1:]
 settings = Settings("15%", ("mp4", "json"), 2.0, "efficientnet_lite0", "vastsum")
-start = partial(Worker, settings, open_place(out), overwrite=False, threads=1, folder=".")
+start = partial(ItemWorker, settings, open_place(out), overwrite=False, threads=1, folder=".")
 pool = local_pool(start, 1, threads=1)
 summarizer = vastsum.Summarizer()
 summarizer.summarize(film, "15%").save(f"{out}/here.html")

@@ -62,13 +62,13 @@ def run(scenario: Scenario, inputs: Path, output: Path) -> Ended:
     argv = ["vastsum", *(argument.format(inputs=inputs, output=output) for argument in scenario.arguments)]
     said, errors = io.StringIO(), io.StringIO()
     code: object = 0
-    load_models.cache_clear()  # as in a process of its own
     quickly = patch.object(typer.main, "get_command", COMMAND_OF)
     with patch.object(sys, "argv", argv), quickly, redirect_stdout(said), redirect_stderr(errors):
         try:
             main()
         except SystemExit as end:
             code = end.code
+    load_models.cache_clear()  # which ends with the process
     return Ended(int(str(code or 0)), said.getvalue(), errors.getvalue())
 
 

@@ -26,9 +26,9 @@ from vastsum.jobs.inputs import Item
 from vastsum.jobs.one import Settings
 from vastsum.jobs.places import open_place
 from vastsum.jobs.pool import Attempt
-from vastsum.jobs.work import Worker
+from vastsum.jobs.work import ItemWorker
 from vastsum.serve import worker as studio_worker
-from vastsum.serve.settings import Settings as StudioSettings
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.store import Job
 from vastsum.serve.studio import Studio
 
@@ -86,7 +86,7 @@ def test_a_video_is_done_only_when_its_files_are_still_there(film: Path, tmp_pat
     out.mkdir()
     settings = Settings("15%", tuple(FORMATS), 2.0, "efficientnet_lite0", "vastsum")
     with watched(out, look) as disk:
-        worker = Worker(settings, open_place(str(out)), overwrite=False, threads=1, folder=".")
+        worker = ItemWorker(settings, open_place(str(out)), overwrite=False, threads=1, folder=".")
         done = worker(Attempt(Item(str(film), "below/film"), 1))
     assert seen == {"started", "done"}
     assert len(done.files) == len(FORMATS)

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "video"))
 from films import Recipe, make_video
 
 from vastsum.jobs.cluster import ray_pool
-from vastsum.jobs.fleet import PoolOf
 from vastsum.jobs.local import local_pool
+from vastsum.jobs.many import PoolOf
 
 
 @pytest.fixture(scope="session")

@@ -14,14 +14,14 @@ from pathlib import Path
 import chores
 import pytest
 from chores import Chore
-from fleets import records_in, results_in, summarize_into, table_in
+from runs import records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.data.splits import Splits
 from vastsum.errors import ConfigError, VastsumError
 from vastsum.jobs.cluster import ray_pool
-from vastsum.jobs.fleet import PoolOf
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Finished, WorkerDiedError, share_out
 
 ALL_SORTS: list[Chore] = [
@@ -134,8 +134,6 @@ def test_killed_workers_cost_nothing_but_time(pool_of: PoolOf, films: Callable[[
 @pytest.mark.usefixtures("cluster")
 def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="training needs torch: pip install '.[train]'")
-    from vastsum.bench.cluster import work_on
-
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.work import work
 
@@ -152,10 +150,11 @@ def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> Non
     here, there = plan_in("here"), plan_in("there")
     work(here, lambda *_: None, workers=1, device="cpu", together=1)
     torch.set_num_threads(threads)
-    told: list[tuple[str, float]] = []
+    told: Counter[str] = Counter()
     for _ in range(2):  # the second time there is nothing left to do
-        work_on(there, partial(ray_pool, n_workers=1), lambda *what: told.append(what), device="cpu", together=1)
-    assert sorted(told) == [("ridge on tvsum", 1), ("vasnet on tvsum", 1), ("vasnet on tvsum", 1)]
+        cluster = partial(ray_pool, n_workers=1)
+        work(there, lambda name, done: told.update({name: done}), workers=1, device="cpu", together=1, cluster=cluster)
+    assert told == {"ridge on tvsum": 1, "vasnet on tvsum": 2}
     for task in here.all_tasks():
         ours, theirs = here.result(task), there.result(task)
         assert ours is not None

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from vastsum.serve.app import listen, make_server
-from vastsum.serve.settings import Settings
+from vastsum.serve.config import StudioSettings
 
 PATIENCE_S = 60.0
 
@@ -93,7 +93,7 @@ def wait_for(condition: Callable[[], Any]) -> Any:
 @contextlib.contextmanager
 def studio_here(data: Path, **settings: Any) -> Iterator[Client]:
     """In a thread of this process: real sockets and real workers, and its lines are seen by coverage."""
-    known = Settings(data=data, port=free_port(), **settings)
+    known = StudioSettings(data=data, port=free_port(), **settings)
     server = make_server(known)
     thread = threading.Thread(target=lambda: server.run(sockets=[listen(known)]))
     thread.start()
@@ -148,6 +148,6 @@ def files_in(folder: Path) -> set[str]:
 
 def workers_of(pid: int) -> list[int]:
     """The worker processes of a studio."""
-    listed = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True)
+    listed = subprocess.run(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True)
     lines = [line.split(maxsplit=1) for line in listed.stdout.splitlines()]
-    return [int(worker) for worker, command in lines if "vastsum.serve.worker" in command]
+    return [int(worker) for worker, command in lines if "spawn_main" in command]

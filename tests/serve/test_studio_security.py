@@ -16,9 +16,9 @@ import pytest
 from studios import Client, files_in, studio_here
 
 from vastsum.errors import ConfigError
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.library import safe_name
 from vastsum.serve.security import MAX_JSON_BYTES
-from vastsum.serve.settings import Settings
 
 TOKEN = "open sesame, please"
 
@@ -173,18 +173,18 @@ def test_the_token_opens_as_a_header_or_as_a_cookie(guarded: Client) -> None:
 def test_other_hosts_need_a_token_and_a_good_one(tmp_path: Path) -> None:
     for host in ("0.0.0.0", "192.0.2.1", "::", "studio.example"):
         with pytest.raises(ConfigError, match="--token"):
-            Settings(tmp_path, host=host)
-        assert Settings(tmp_path, host=host, token=TOKEN)
+            StudioSettings(tmp_path, host=host)
+        assert StudioSettings(tmp_path, host=host, token=TOKEN)
     for host in ("127.0.0.1", "127.1.2.3", "::1", "localhost"):
-        assert Settings(tmp_path, host=host).on_loopback
+        assert StudioSettings(tmp_path, host=host).on_loopback
     for token in ("1234", "x" * 30):
         with pytest.raises(ConfigError, match="easily guessed"):
-            Settings(tmp_path, token=token)
+            StudioSettings(tmp_path, token=token)
     for token in (" " * 8, "open sesame\n", "\topen sesame"):
         with pytest.raises(ConfigError, match="space"):
-            Settings(tmp_path, token=token)
+            StudioSettings(tmp_path, token=token)
     with pytest.raises(ConfigError, match="not a folder"):
-        Settings(tmp_path, library=tmp_path / "absent")
+        StudioSettings(tmp_path, library=tmp_path / "absent")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import errno
 import os
@@ -20,8 +19,9 @@ from studios import Client, StudioProcess, files_in, studio_here, wait_for, work
 
 import vastsum
 from vastsum.errors import DataError, OutputError
-from vastsum.serve import lanes, results
-from vastsum.serve.settings import Settings
+from vastsum.jobs.local import LocalEngine
+from vastsum.serve import results, tasks
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.studio import Studio
 
 N_KILLS = 5  # scripts/kill_studio.py does more of the same
@@ -81,7 +81,7 @@ def test_a_killed_worker_is_tried_once_more_and_then_said_to_have_failed(
 def test_two_studios_never_share_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vastsum.serve.folders._LOCK_WAIT_S", 0.2)
     with studio_here(tmp_path), pytest.raises(OutputError, match="another studio is using this folder"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
 
 
 def test_workers_end_with_the_studio_and_jobs_go_on_with_the_next(
@@ -194,7 +194,7 @@ def fill(place: Path) -> None:
 def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(
     small_disk: Path, film: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.1)
+    monkeypatch.setattr(tasks, "FIRST_WAIT_S", 0.1)
     data = small_disk / "data"
 
     def send(*chunks: bytes) -> httpx.Response:  # without saying how much is to come
@@ -231,26 +231,26 @@ def test_a_full_disk_fails_what_does_not_fit_and_nothing_else(
 def test_a_database_is_only_to_be_moved_away_where_it_is_broken(tmp_path: Path) -> None:
     (tmp_path / "studio.sqlite").mkdir()
     with pytest.raises(DataError, match="see to its disk"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
     (tmp_path / "studio.sqlite").rmdir()
     (tmp_path / "studio.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(DataError, match="move this one away"):
-        Studio(Settings(tmp_path))
+        Studio(StudioSettings(tmp_path))
 
 
-@pytest.mark.parametrize("times", [1, lanes.MAX_TRIES + 2])
+@pytest.mark.parametrize("times", [1, tasks.MAX_TRIES + 2])
 def test_a_job_for_which_there_are_no_files_left_waits(
     studio: Client, film: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
-    monkeypatch.setattr(lanes, "FIRST_WAIT_S", 0.01)
-    start, lacking = asyncio.create_subprocess_exec, iter(range(times))
+    monkeypatch.setattr(tasks, "FIRST_WAIT_S", 0.01)
+    hire, lacking = LocalEngine.hire, iter(range(times))
 
-    async def start_later(*command: Any, **options: Any) -> Any:
+    def hire_later(engine: LocalEngine) -> Any:
         if next(lacking, None) is not None:
             raise OSError(errno.EMFILE, "Too many open files")
-        return await start(*command, **options)
+        return hire(engine)
 
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_later)
+    monkeypatch.setattr(LocalEngine, "hire", hire_later)
     assert studio.settled(studio.upload(film)["id"])["state"] == "done"
     assert next(lacking, None) is None
 
@@ -264,7 +264,7 @@ def test_a_job_has_only_so_much_time_and_memory(
         wait_for(lambda: (studio.job(job_id)["progress"] or {}).get("stage") == "watching")
         line = next(line for line in Path(f"/proc/{worker}/limits").read_text().splitlines() if "data size" in line)
         assert int(line.split()[3]) < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        monkeypatch.setattr(lanes, "LONGEST_S", 0.5)
+        monkeypatch.setattr(tasks, "LONGEST_S", 0.5)
         late = studio.upload(long_film)["id"]
         studio.http.delete(f"/jobs/{job_id}")
         job = studio.settled(late)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +12,7 @@ from vastsum.serve import worker
 from vastsum.serve.selection import Edits, reselect
 from vastsum.summary import Summary
 
-Summarized = tuple[dict[str, Any], list[dict[str, Any]]]
+Summarized = tuple[dict[str, Any], list[str]]
 
 
 def task_of(film: Path, folder: Path) -> dict[str, Any]:
@@ -28,12 +24,12 @@ def task_of(film: Path, folder: Path) -> dict[str, Any]:
 def summarized(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Summarized:
     """What the task gives in the end, and what it said on the way."""
     monkeypatch.chdir(tmp_path)  # and back: tasks go to where their video is
-    said: list[dict[str, Any]] = []
-    return worker.summarize(task_of(film, tmp_path), worker.Reporter(said.append)), said
+    stages: list[str] = []
+    return worker.summarize(task_of(film, tmp_path), worker.Reporter(lambda stage, *_: stages.append(stage))), stages
 
 
 def test_a_video_becomes_a_summary_for_any_budget(summarized: Summarized, tmp_path: Path) -> None:
-    given, said = summarized
+    given, told = summarized
     whole = Summary.load(tmp_path / worker.WHOLE)
     assert whole.model.scorer == "mine"
     assert str(whole.video.path) == "holiday.mp4"
@@ -41,15 +37,21 @@ def test_a_video_becomes_a_summary_for_any_budget(summarized: Summarized, tmp_pa
     assert given["outline"]["n_segments"] == len(whole.segments)
     assert len(list((tmp_path / worker.THUMBNAILS).iterdir())) == len(given["outline"]["thumbnails_s"])
     assert 0 <= given["outline"]["cover"] < len(given["outline"]["thumbnails_s"])
-    stages = list(dict.fromkeys(message["stage"] for message in said))
-    assert stages == ["opening", "loading models", "watching", "segmenting", "scoring", "taking thumbnails"]
+    assert list(dict.fromkeys(told)) == [
+        "opening",
+        "loading models",
+        "watching",
+        "segmenting",
+        "scoring",
+        "taking thumbnails",
+    ]
 
 
 def test_an_export_holds_the_edited_selection(summarized: Summarized, tmp_path: Path, film: Path) -> None:
     assert summarized
     edits = {"budget": 0.5, "starts": None, "held": [[0, True]]}
     task = {"folder": str(tmp_path), "video": str(film), "format": "json", "edits": edits}
-    given = worker.export(task, worker.Reporter(lambda _: None))
+    given = worker.export(task, worker.Reporter(lambda *_: None))
     written = tmp_path / "exports" / given["file"]
     assert written.stat().st_size == given["n_bytes"]
     exported = Summary.load(written)
@@ -60,7 +62,7 @@ def test_an_export_holds_the_edited_selection(summarized: Summarized, tmp_path: 
 def test_a_video_whose_folder_is_gone_is_said_to_be(tmp_path: Path) -> None:
     task = {"folder": str(tmp_path), "video": str(tmp_path / "gone" / "film.mp4")}
     with pytest.raises(VideoError, match="no longer there"):
-        worker.summarize(task, worker.Reporter(lambda _: None))
+        worker.summarize(task, worker.Reporter(lambda *_: None))
 
 
 @pytest.mark.parametrize(
@@ -74,21 +76,7 @@ def test_a_video_whose_folder_is_gone_is_said_to_be(tmp_path: Path) -> None:
     ],
 )
 def test_errors_are_told_without_saying_where_things_are_kept(error: Exception, words: tuple[str, str]) -> None:
-    told = worker._described(error)
-    assert words[0] in told["problem"]
-    assert words[1] in told["remedy"]
-    assert "/secret" not in json.dumps(told)
-
-
-def test_a_worker_ends_when_the_studio_is_gone(film: Path, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "vastsum.serve.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps(task_of(film, tmp_path)) + "\n")
-    process.stdin.flush()
-    assert json.loads(process.stdout.readline())["stage"] == "opening"
-    os.close(process.stdin.fileno())
-    assert process.wait(60) == 0
-    assert not (tmp_path / worker.WHOLE).exists()
+    failed = worker._failed(error).failure
+    assert words[0] in failed.problem
+    assert words[1] in failed.remedy
+    assert "/secret" not in str(failed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,8 +25,8 @@ from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.bench.runs import save_training
 from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
 from vastsum.errors import VastsumError
-from vastsum.jobs.fleet import PoolOf
 from vastsum.jobs.local import local_pool
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Attempt, Do, Tell, share_out
 from vastsum.scoring.base import Scorer
 
@@ -75,14 +76,23 @@ def work(
 
 def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str) -> None:
     """Every result is written here. A group whose worker died twice is written down as failed."""
+    told: dict[str, float] = defaultdict(float)
+    done: dict[str, float] = defaultdict(float)
+
+    def heed(name: str, share: float) -> None:
+        told[name] += share
+        report(name, share)
+
     with pool_of(partial(_start, plan, device)) as pool:
-        for finished in share_out(waiting, pool, told=report):
+        for finished in share_out(waiting, pool, told=heed):
             group, records = finished.attempt.task, finished.answer
             if isinstance(records, VastsumError):
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
             for record in records:
                 keep(plan, record)
+            done[group.name] += len(group.tasks)
+            heed(group.name, max(0.0, done[group.name] - told[group.name]))  # workers elsewhere are not heard
 
 
 def _start(plan: Plan, device: str) -> Do:

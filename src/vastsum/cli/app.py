@@ -10,7 +10,8 @@ import typer
 from vastsum import __version__
 from vastsum.cli import benchmark, check, evaluate, export, models, prepare, serve, summarize, synth, train
 from vastsum.cli.console import errors, shown
-from vastsum.errors import VastsumError
+from vastsum.errors import VastsumError, described
+from vastsum.jobs.environment import heed_environment
 
 app = typer.Typer(
     name="vastsum",
@@ -61,6 +62,7 @@ def main() -> None:
     """Run the program; errors meant for a person are printed as one line, and end with exit code 1."""
     debug = "--debug" in sys.argv
     try:
+        heed_environment()
         app()
     except (VastsumError, OSError, MemoryError) as error:
         if debug:
@@ -70,10 +72,6 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        problem = f"{type(error).__name__}: {error}".splitlines()[0]
-        errors.print(
-            f"[bold red]error:[/] something went wrong that should not have ({shown(problem)}); "
-            "run 'vastsum --debug …' for the traceback and please report it",
-            soft_wrap=True,
-        )
+        told = described(error, "", "run 'vastsum --debug …' for the traceback and please report it")
+        errors.print(f"[bold red]error:[/] {shown(told.problem)}; {told.remedy}", soft_wrap=True)
         sys.exit(1)

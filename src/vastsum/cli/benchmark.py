@@ -63,7 +63,7 @@ def benchmark(
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.tables import COST_NOTE, write_tables
     from vastsum.bench.work import work
-    from vastsum.features.onnx_model import available_cores
+    from vastsum.video.source import available_cores
 
     given = from_imagenet(imagenet) if imagenet else {}
     names = list(METHODS) if methods == "all" else _listed(methods)

@@ -32,6 +32,9 @@ def tidy_when_ended() -> Iterator[Callable[[], None]]:
     try:
         yield heed
         heed()
+    except Exception:
+        heed()  # a module that is loaded just then makes an ImportError of it
+        raise
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)

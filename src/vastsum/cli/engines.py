@@ -11,7 +11,7 @@ import typer
 from vastsum.errors import ConfigError
 
 if TYPE_CHECKING:
-    from vastsum.jobs.fleet import PoolOf
+    from vastsum.jobs.many import PoolOf
 
 _MAX_ON_A_GPU = 4  # processes; each holds the models
 
@@ -44,8 +44,8 @@ def cluster(device: str, address: str | None, workers: int | None, gpus_per_work
 
 def processes(device: str, workers: int | None, n_tasks: int) -> tuple[PoolOf, int]:
     """The pool, and how many threads each worker may use: all cores are used, and none by two."""
-    from vastsum.features.onnx_model import available_cores
     from vastsum.jobs.local import local_pool
+    from vastsum.video.source import available_cores
 
     cores = available_cores()
     n_workers = workers or max(1, min(n_tasks, cores if device in ("cpu", "auto") else _MAX_ON_A_GPU))

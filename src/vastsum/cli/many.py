@@ -14,8 +14,8 @@ from vastsum.cli.progress import counting
 from vastsum.errors import install_extra
 
 if TYPE_CHECKING:
+    from vastsum.jobs.ledger import Outcome
     from vastsum.jobs.one import Settings
-    from vastsum.jobs.outcome import Outcome
 
 
 def summarize_many(
@@ -31,9 +31,9 @@ def summarize_many(
     retry_failed: bool,
 ) -> None:
     """All videos into one place. Ends with exit code 1 where some have no summary."""
-    from vastsum.jobs.fleet import summarize_all
     from vastsum.jobs.inputs import find_items
-    from vastsum.jobs.outcome import TABLE, can_make_tables
+    from vastsum.jobs.ledger import TABLE, can_make_tables
+    from vastsum.jobs.many import summarize_all
     from vastsum.jobs.places import open_place
 
     items, place = find_items(videos), open_place(output)

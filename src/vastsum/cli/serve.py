@@ -39,10 +39,10 @@ def serve(
     except ImportError as error:
         raise MissingExtraError(error.name or "fastapi", "serve") from error
     from vastsum.serve.app import serve as run
-    from vastsum.serve.settings import GIB, Settings
+    from vastsum.serve.config import GIB, StudioSettings
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    settings = Settings(
+    settings = StudioSettings(
         data=data.expanduser(),
         host=host,
         port=port,

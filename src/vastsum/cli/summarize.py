@@ -17,7 +17,7 @@ from vastsum.cli.engines import Address, Engine, GpusPerWorker
 from vastsum.cli.inputs import find_videos, is_folder
 from vastsum.cli.many import show_count, summarize_many
 from vastsum.cli.progress import measuring
-from vastsum.errors import ConfigError, OutputError, VastsumError
+from vastsum.errors import REPORT_IT, ConfigError, OutputError, described
 
 if TYPE_CHECKING:
     from vastsum.jobs.one import Made, Settings
@@ -236,7 +236,4 @@ def _show(video: Path, made: Made, written: Iterable[Path]) -> None:
 
 def _why(video: Path, error: Exception) -> str:
     """Beside the name of the video, which most errors give themselves."""
-    if isinstance(error, VastsumError):
-        return str(error).removeprefix(f"{video}: ")
-    problem = f"something went wrong that should not have ({type(error).__name__}: {error})"
-    return f"{problem}; run 'vastsum --debug summarize' on it alone and please report it"
+    return str(described(error, video, REPORT_IT)).removeprefix(f"{video}: ")

@@ -60,7 +60,7 @@ def train(
     from vastsum.bench.plan import Benchmark, Plan, open_plan
     from vastsum.bench.runs import METHOD
     from vastsum.bench.work import work
-    from vastsum.features.onnx_model import available_cores
+    from vastsum.video.source import available_cores
 
     absent = (f"{name} is named by the {folds.source} splits but not there" for name in folds.absent)
     for note in (*dataset_found.notes, *absent):

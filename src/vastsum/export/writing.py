@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -11,12 +11,11 @@ import numpy as np
 from vastsum.export.formats import FORMATS
 from vastsum.export.mp4 import write_mp4
 from vastsum.summary import Summary
+from vastsum.types import Progress
 from vastsum.video import copy_suffix
 from vastsum.video.seek import can_follow_anything
 from vastsum.video.sound import default_audio_stream
 from vastsum.video.source import Source
-
-Report = Callable[[str, float, float | None], None]
 
 
 def targets_of(
@@ -40,7 +39,7 @@ def write_all(
     copy: bool = False,
     fast: bool = False,
     threads: int = 0,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> list[str]:
     """Write every format; gives what there is to be noted. `fast` copies where a copy is as good as an encoding."""
     told = report or (lambda *_: None)

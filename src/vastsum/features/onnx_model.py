@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -31,10 +30,3 @@ def read_model(path: Path) -> bytes:
         # Such a file could make us read any other file beside it.
         raise CheckpointError(path, "keeps its weights in other files", "save the model as one self-contained file")
     return data
-
-
-def available_cores() -> int:
-    """Cores this process may use, which in a container are fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from vastsum.assets import read_asset
 from vastsum.errors import CheckpointError, ConfigError
 from vastsum.features.backbone import Backbone, Frames
-from vastsum.features.onnx_model import available_cores, read_model
+from vastsum.features.onnx_model import read_model
 from vastsum.features.ort_session import OrtSession
+from vastsum.video.source import available_cores
 
 CPU_CHUNK = 2  # frames handed to one core at a time: larger ones fall out of its cache
 GPU_CHUNK = 64

@@ -18,7 +18,6 @@ from vastsum.jobs.pool import Pool, Start, Tell, WorkerDiedError, answer, starte
 _CONTEXT = multiprocessing.get_context("spawn")
 # Libraries that multiply matrices start as many threads as there are cores, in every worker, unless told otherwise.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_SAID_BYTES = 4000
 _starting = threading.Lock()
 
 
@@ -28,26 +27,16 @@ def local_pool(start: Start, n_workers: int, *, threads: int | None = None) -> P
 
 
 class LocalEngine:
-    """`held` is a file that stays open, and so locked, as long as a worker lives. With `keep_said`, what workers print
-    is not shown but kept for when they die."""
+    """`held` is a file that stays open, and so locked, as long as a worker lives."""
 
-    def __init__(
-        self,
-        start: Start,
-        n_workers: int,
-        *,
-        threads: int | None = None,
-        held: int | None = None,
-        keep_said: bool = False,
-    ) -> None:
+    def __init__(self, start: Start, n_workers: int, *, threads: int | None = None, held: int | None = None) -> None:
         self.n_workers = n_workers
-        self._start, self._threads = start, threads
-        self._held, self._keep_said = (held, keep_said) if os.name == "posix" else (None, False)
+        self._start, self._threads, self._held = start, threads, held if os.name == "posix" else None
 
     def hire(self) -> _Process:
         held = None if self._held is None else Connection(os.dup(self._held))  # which knows how to reach a process
         with _environment(self._threads), _interrupts_blocked():
-            return _Process(self._start, held, self._keep_said)
+            return _Process(self._start, held)
 
     def close(self) -> None:
         """Nothing is left when its workers have ended."""
@@ -56,24 +45,17 @@ class LocalEngine:
 class _Process:
     """`concurrent.futures` would give up on all workers when one of them dies."""
 
-    def __init__(self, start: Start, held: Connection | None, keep_said: bool) -> None:
+    def __init__(self, start: Start, held: Connection | None) -> None:
         self._start = start
         self._pipe, theirs = _CONTEXT.Pipe()
-        self._out: Connection | None = None
-        printed: Connection | None = None
-        if keep_said:
-            self._out, printed = _CONTEXT.Pipe(duplex=False)
         # What to do comes later: whoever starts a process waits until it has read all it is started with.
-        self._process = _CONTEXT.Process(target=_serve, args=(theirs, printed, held), daemon=True)
+        self._process = _CONTEXT.Process(target=_serve, args=(theirs, held), daemon=True)
         try:
             self._process.start()
         finally:
-            for connection in (theirs, printed, held):
-                if connection is not None:
-                    connection.close()
-        self._said = b""
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+            theirs.close()
+            if held is not None:
+                held.close()
 
     def ready(self) -> None:
         self.do(self._start, lambda *_: None)
@@ -87,7 +69,8 @@ class _Process:
                     break
                 tell(*message)
         except (EOFError, OSError):
-            raise self._died() from None
+            self._process.join()
+            raise WorkerDiedError(_how(self._process.exitcode)) from None
         if isinstance(message, VastsumError):
             raise message
         return message
@@ -96,23 +79,9 @@ class _Process:
         self._process.kill()
         self._process.join()
 
-    def _died(self) -> WorkerDiedError:
-        self._process.join()
-        self._listener.join()
-        return WorkerDiedError(_how(self._process.exitcode), self._said.decode("utf-8", "replace").strip())
 
-    def _listen(self) -> None:
-        if self._out is not None:
-            with self._out, suppress(OSError):
-                while chunk := os.read(self._out.fileno(), 2**16):
-                    self._said = (self._said + chunk)[-_SAID_BYTES:]
-
-
-def _serve(pipe: Connection, printed: Connection | None, _held: Connection | None) -> None:
+def _serve(pipe: Connection, _held: Connection | None) -> None:
     """What a worker does all its life. It is given how to start, and then one task after another."""
-    if printed is not None:
-        os.dup2(printed.fileno(), 1)
-        os.dup2(printed.fileno(), 2)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     turn = threading.Lock()
 

@@ -12,8 +12,9 @@ from typing import Any
 from vastsum.export.writing import write_all
 from vastsum.features import DEFAULT_BACKBONE
 from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
-from vastsum.summarizer import DEFAULT_FPS, Progress, Summarizer
+from vastsum.summarizer import DEFAULT_FPS, Summarizer
 from vastsum.summary import Summary
+from vastsum.types import Progress
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from vastsum.errors import VastsumError, described
+from vastsum.errors import REPORT_IT, VastsumError, described
+from vastsum.jobs.environment import heed_environment
 
 TRIES = 2
 SOMEWHERE = "worker"  # where an error is that does not know which task it belongs to
@@ -30,11 +31,11 @@ Start = Callable[[], Do]
 
 
 class WorkerDiedError(VastsumError):
-    """`how` a worker ended in the middle of its work, and the last it `said` to standard error, where that is kept."""
+    """A worker ended in the middle of its work, and `how`."""
 
-    def __init__(self, how: str, said: str = "") -> None:
+    def __init__(self, how: str) -> None:
         super().__init__(SOMEWHERE, f"its process died ({how})", "the machine may be short of memory; try it alone")
-        self.how, self.said = how, said
+        self.how = how
 
 
 class Worker(Protocol):
@@ -145,7 +146,7 @@ class Pool:
             self.trouble = self.trouble or trouble
         try:
             while True:
-                if (entry := self._tasks.get_nowait()) is not None:
+                if (entry := self._tasks.get_nowait()) and entry[0].set_running_or_notify_cancel():
                     entry[0].set_exception(self.trouble)
         except Empty:
             for _ in self._threads:
@@ -153,6 +154,8 @@ class Pool:
 
 
 def _have_done(worker: Worker, future: Future[Any], task: Any, tell: Tell) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         result = worker.do(task, tell)
     except Exception as error:
@@ -226,11 +229,15 @@ def answer(do: Do, task: Any, tell: Tell) -> Any:
 
 
 def started(start: Start) -> Do | VastsumError:
-    return _tried(start)
+    def begin() -> Do:
+        heed_environment()
+        return start()
+
+    return _tried(begin)
 
 
 def _tried(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Exception as error:
-        return described(error, SOMEWHERE, "run 'vastsum --debug summarize' on it alone and please report it")
+        return described(error, SOMEWHERE, REPORT_IT)

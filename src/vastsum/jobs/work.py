@@ -13,14 +13,14 @@ from pathlib import Path, PurePosixPath
 
 from vastsum.export.writing import targets_of
 from vastsum.jobs.inputs import Item
+from vastsum.jobs.ledger import Ledger, Outcome
 from vastsum.jobs.one import Settings, load_models, summarize_one
-from vastsum.jobs.outcome import Ledger, Outcome
 from vastsum.jobs.places import Place, at_hand, is_url, sweep
 from vastsum.jobs.pool import Attempt, Tell
 from vastsum.video import probe
 
 
-class Worker:
+class ItemWorker:
     """Keeps the models loaded, and does one video after another."""
 
     def __init__(self, settings: Settings, place: Place, *, overwrite: bool, threads: int, folder: str) -> None:

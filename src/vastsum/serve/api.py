@@ -21,7 +21,6 @@ from vastsum.serve.models import (
     AboutBody,
     BudgetText,
     EditsBody,
-    EntryBody,
     ErrorBody,
     ExportBody,
     FormatBody,
@@ -124,7 +123,7 @@ async def library(studio: TheStudio, path: Annotated[str, Query(max_length=4096)
     if studio.library is None:
         raise RefusedError(404, "library", "no library is open", "start the studio with --library DIR")
     entries = await asyncio.to_thread(studio.library.entries, path)
-    return LibraryBody(path=path, entries=[EntryBody.of(entry) for entry in entries])
+    return LibraryBody(path=path, entries=entries)
 
 
 @router.post("/jobs", status_code=201, summary="Summarise a video that is here", responses=_errors(404, 429, 507))

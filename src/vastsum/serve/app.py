@@ -24,11 +24,11 @@ from starlette.routing import Route
 from vastsum import __version__
 from vastsum.errors import ConfigError, OutputError, VastsumError
 from vastsum.serve.api import router
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.connections import Connection, raise_max_files
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.logs import Repeats
 from vastsum.serve.security import API, Door, Sessions
-from vastsum.serve.settings import Settings
 from vastsum.serve.studio import Studio
 
 DESCRIPTION = """Summarise videos, change what was chosen, and export it. Every error has the same body: where, problem
@@ -41,7 +41,7 @@ _GRACE_S = 2  # for answers to end when the studio is asked to
 _LOGS = ("uvicorn.error", "asyncio", "vastsum.serve")
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: StudioSettings) -> FastAPI:
     studio = Studio(settings)
 
     @asynccontextmanager
@@ -73,7 +73,7 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: StudioSettings) -> None:
     """Until it is interrupted."""
     raise_max_files()
     for name in _LOGS:
@@ -98,7 +98,7 @@ class _Server(uvicorn.Server):
             connection.transport.abort()
 
 
-def make_server(settings: Settings) -> uvicorn.Server:
+def make_server(settings: StudioSettings) -> uvicorn.Server:
     config = uvicorn.Config(
         create_app(settings),
         http=Connection,
@@ -113,7 +113,7 @@ def make_server(settings: Settings) -> uvicorn.Server:
     return _Server(config)
 
 
-def listen(settings: Settings) -> socket.socket:
+def listen(settings: StudioSettings) -> socket.socket:
     """Before anything else is begun, so that a port in use is a matter of one line."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:

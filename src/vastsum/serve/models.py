@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
 from vastsum.serve.library import Entry
 from vastsum.serve.selection import Edits
-from vastsum.serve.store import Export, Job, State
+from vastsum.serve.store import Export, Failure, Job, Outline, State, Step
 from vastsum.serve.studio import Studio
-from vastsum.summary import Summary
+from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
 
 Share = Annotated[float, Field(gt=0, le=1, description="a share of the video's duration")]
 FrameNumber = Annotated[int, Field(ge=0, lt=2**53)]
 BudgetText = Annotated[str, Field(max_length=32, description="15%, 0.15, 90s or 1:30", examples=["15%"])]
-Body = TypeVar("Body", bound=BaseModel)
 ModelName = Annotated[str, Field(max_length=200, description="one of those that /about lists")]
 
 
@@ -63,34 +62,9 @@ class JobRequest(Given):
     fast: Annotated[bool, Field(description="look at key frames only")] = False
 
 
-class EntryBody(BaseModel):
-    name: str
-    path: str
-    is_folder: bool
-    n_bytes: int
-    modified_at: float
-
-    @classmethod
-    def of(cls, entry: Entry) -> Self:
-        return cls(**entry.__dict__)
-
-
 class LibraryBody(BaseModel):
     path: str
-    entries: list[EntryBody]
-
-
-class ProgressBody(BaseModel):
-    """`done` of `total`, in seconds of video; `total` is null where it is not known."""
-
-    stage: str
-    done: float
-    total: float | None
-
-
-class FailureBody(BaseModel):
-    problem: str
-    remedy: str
+    entries: list[Entry]
 
 
 class ExportBody(BaseModel):
@@ -101,38 +75,17 @@ class ExportBody(BaseModel):
     is_current: bool
     file: str
     n_bytes: int
-    progress: ProgressBody | None
-    failure: FailureBody | None
+    progress: Step | None
+    failure: Failure | None
 
     @classmethod
     def of(cls, job: Job, export: Export) -> Self:
-        return cls(
-            format=export.format,
-            state=export.state,
-            is_current=export.edits == job.edits,
-            file=export.file,
-            n_bytes=export.n_bytes,
-            progress=_body(ProgressBody, export.progress),
-            failure=_body(FailureBody, export.failure),
-        )
-
-
-class OutlineBody(BaseModel):
-    """Of the video; `budget` is what was asked for, as a share of it, `thumbnails_s` when its pictures are from, and
-    `cover` which of them is nearest to what matters most."""
-
-    duration_s: float
-    width: int
-    height: int
-    fps: float
-    n_segments: int
-    budget: float
-    thumbnails_s: list[float]
-    cover: int
+        return cls(**vars(export) | {"is_current": export.edits == job.edits})
 
 
 class JobBody(BaseModel):
-    """`number` counts submissions; `position` is how many jobs come before it, while it waits."""
+    """`number` counts submissions; `position` is how many jobs come before it, while it waits. `done` of `total` in
+    `progress` are seconds of video."""
 
     id: str
     number: int
@@ -147,36 +100,22 @@ class JobBody(BaseModel):
     started_at: float | None
     finished_at: float | None
     position: int | None
-    progress: ProgressBody | None
-    failure: FailureBody | None
+    progress: Step | None
+    failure: Failure | None
     notes: list[str]
-    video: OutlineBody | None
+    video: Outline | None
     is_edited: bool
     exports: list[ExportBody]
 
     @classmethod
     def of(cls, studio: Studio, job: Job) -> Self:
-        return cls(
-            id=job.id,
-            number=job.number,
-            name=job.name,
-            state=job.state,
-            library_path=job.library_path,
-            n_bytes=job.n_bytes,
-            budget=job.options.budget,
-            model=job.options.model,
-            fast=job.options.fast,
-            created_at=job.created_at,
-            started_at=job.started_at,
-            finished_at=job.finished_at,
-            position=studio.position(job) if job.state is State.queued else None,
-            progress=_body(ProgressBody, job.progress),
-            failure=_body(FailureBody, job.failure),
-            notes=list(job.notes),
-            video=_body(OutlineBody, job.outline),
-            is_edited=job.outline is not None and job.edits != Edits(job.outline.budget),
-            exports=[ExportBody.of(job, export) for export in job.exports.values()],
-        )
+        computed = {
+            "position": studio.position(job) if job.state is State.queued else None,
+            "video": job.outline,
+            "is_edited": job.outline is not None and job.edits != Edits(job.outline.budget),
+            "exports": [ExportBody.of(job, export) for export in job.exports.values()],
+        }
+        return cls(**vars(job) | vars(job.options) | computed)
 
 
 class JobsBody(BaseModel):
@@ -228,36 +167,6 @@ class SelectionBody(BaseModel):
         )
 
 
-class VideoOfSummary(BaseModel):
-    path: str
-    duration_s: float
-    fps: float
-    n_frames: int
-    width: int
-    height: int
-
-
-class ModelOfSummary(BaseModel):
-    scorer: str
-    backbone: str
-
-
-class BudgetOfSummary(BaseModel):
-    fraction: float
-    seconds: float
-
-
-class SegmentOfSummary(BaseModel):
-    start_frame: int
-    end_frame: int
-    start_s: float
-    end_s: float
-    importance: float
-    uncertainty: float
-    chance: float
-    selected: bool
-
-
 class TotalsOfSummary(BaseModel):
     n_frames: int
     duration_s: float
@@ -270,15 +179,11 @@ class SummaryBody(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     version: int
-    video: VideoOfSummary
-    model: ModelOfSummary
-    budget: BudgetOfSummary
+    video: SourceVideo
+    model: ModelNames
+    budget: Budget
     picks: list[int]
     importance: list[float]
     uncertainty: list[float]
-    segments: list[SegmentOfSummary]
+    segments: list[SummarySegment]
     summary: TotalsOfSummary
-
-
-def _body(kind: type[Body], value: Any) -> Body | None:
-    return None if value is None else kind(**value.__dict__)

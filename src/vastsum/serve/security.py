@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vastsum.serve.config import StudioSettings, is_loopback
 from vastsum.serve.errors import RefusedError
-from vastsum.serve.settings import Settings, is_loopback
 
 API = "/api/v1"
 UPLOADS, SESSION = f"{API}/uploads", f"{API}/session"
@@ -40,7 +40,7 @@ HEADERS = {
 class Sessions:
     """Browsers that gave the token once, by the cookie each got for it; all end with the studio."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StudioSettings) -> None:
         self._token = settings.token
         self.cookie_name = f"vastsum-{settings.port}"  # browsers share cookies between the ports of a host
         self._open: dict[str, None] = {}  # hashes of cookies, so that a look-up's time says nothing of them
@@ -72,7 +72,7 @@ class Sessions:
 class Door:
     """Turns away what comes under another name, from another site, or without the token."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions) -> None:
+    def __init__(self, app: ASGIApp, settings: StudioSettings, sessions: Sessions) -> None:
         self._app = app
         self._settings = settings
         self._sessions = sessions

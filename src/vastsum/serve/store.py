@@ -38,7 +38,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Step:
     """How far a stage is; `total` is None where nobody knows."""
 
     stage: str
@@ -55,16 +55,20 @@ class Options:
 
 @dataclass(frozen=True)
 class Outline:
-    """What lists and status calls say about a finished job, so that they need not read its summary."""
+    """What lists and status calls say about a finished job's video, so that they need not read its summary.
+
+    `budget` is what was asked for, as a share of the video, `thumbnails_s` when its pictures are from, and `cover`
+    which of them is nearest to what matters most.
+    """
 
     duration_s: float
     width: int
     height: int
     fps: float
     n_segments: int
-    budget: float  # as it was asked for, as a share of the video
-    thumbnails_s: tuple[float, ...]  # times of the pictures that were taken
-    cover: int  # the one nearest to what matters most
+    budget: float
+    thumbnails_s: tuple[float, ...]
+    cover: int
 
 
 @dataclass
@@ -77,7 +81,7 @@ class Export:
     failure: Failure | None = None
     file: str = ""
     n_bytes: int = 0
-    progress: Progress | None = None  # never stored
+    progress: Step | None = None  # never stored
 
 
 @dataclass
@@ -98,7 +102,7 @@ class Job:
     outline: Outline | None = None
     edits: Edits | None = None  # of the kept selection, once the job is done
     exports: dict[str, Export] = field(default_factory=dict)
-    progress: Progress | None = None  # never stored
+    progress: Step | None = None  # never stored
 
     def to_json(self) -> str:
         content = asdict(self)

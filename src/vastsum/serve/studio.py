@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import shutil
 import sqlite3
@@ -20,14 +19,15 @@ from vastsum.errors import ConfigError, VastsumError, VideoError
 from vastsum.export import FORMATS, read_budget
 from vastsum.files import flush, make_folder, put_in_place
 from vastsum.serve.changes import Changes
+from vastsum.serve.config import StudioSettings
 from vastsum.serve.errors import RefusedError
 from vastsum.serve.folders import Folders, link_or_copy, remove
-from vastsum.serve.lanes import Crashed, Finished, Lane, Outcome, Ticket
 from vastsum.serve.library import Library, safe_name
 from vastsum.serve.results import Chosen, Results
 from vastsum.serve.selection import Edits
-from vastsum.serve.settings import Settings
-from vastsum.serve.store import Export, Failure, Job, Options, Outline, Progress, State, Store
+from vastsum.serve.store import Export, Failure, Job, Options, Outline, State, Step, Store
+from vastsum.serve.tasks import TaskQueue, TaskResult, Ticket
+from vastsum.serve.worker import Failed
 from vastsum.summary import Summary
 
 log = logging.getLogger("vastsum.serve")
@@ -41,7 +41,7 @@ _WRITE_BYTES = 2**20
 class Studio:
     """Opens the data folder and takes up where the last studio there left off, however that ended."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: StudioSettings) -> None:
         self.settings = settings
         self.library = Library(settings.library) if settings.library else None
         self.folders = Folders(settings.data)
@@ -52,9 +52,8 @@ class Studio:
         self._store = Store(self.folders.database)
         self._jobs = {job.id: job for job in self._store.jobs()}
         self._next_number = max((job.number for job in self._jobs.values()), default=0) + 1
-        keep_open = (self._lock.fileno(),) if os.name == "posix" else ()
-        self._summarizing = Lane(settings.workers, keep_open)
-        self._exporting = Lane(_EXPORTS_AT_A_TIME, keep_open)
+        self._summarizing = TaskQueue(settings.workers, self._lock.fileno())
+        self._exporting = TaskQueue(_EXPORTS_AT_A_TIME, self._lock.fileno())
         self.folders.sweep(self._jobs.values())
 
     async def open(self) -> None:
@@ -206,9 +205,9 @@ class Studio:
             remedy = "put it into the library folder, or start the studio with a larger --max-upload"
             raise RefusedError(413, name, f"larger than {limit:.3g} GiB, the most that may be uploaded", remedy)
 
-    def _check_room(self, lane: Lane) -> None:
-        if lane.n_waiting >= self.settings.max_queued:
-            raise RefusedError(429, "queue", f"{lane.n_waiting} tasks are waiting already", "try again later")
+    def _check_room(self, queue: TaskQueue) -> None:
+        if queue.n_waiting >= self.settings.max_queued:
+            raise RefusedError(429, "queue", f"{queue.n_waiting} tasks are waiting already", "try again later")
 
     def _new_job(self, name: str, n_bytes: int, options: Options, library_path: str | None = None) -> Job:
         number, self._next_number = self._next_number, self._next_number + 1
@@ -314,8 +313,8 @@ class Studio:
         options = {"model_name": job.options.model, "fast": job.options.fast, "budget": job.options.budget}
         return {"kind": "summarize", "folder": str(self.folders.of(job)), **task, **options}
 
-    async def _end(self, job: Job, outcome: Outcome) -> None:
-        if isinstance(outcome, Crashed) and job.crashes < MAX_CRASHES:
+    async def _end(self, job: Job, outcome: TaskResult) -> None:
+        if isinstance(outcome, Failed) and outcome.has_crashed and job.crashes < MAX_CRASHES:
             await asyncio.to_thread(self.folders.tidy, job)
             if job.id in self._jobs and job.state.is_open:  # neither deleted nor cancelled meanwhile
                 job.crashes += 1
@@ -323,15 +322,15 @@ class Studio:
                 self._note(job)
                 self._enqueue(job)
             return
-        if isinstance(outcome, Finished):
-            outline = outcome.content["outline"]
-            job.outline = Outline(**outline | {"thumbnails_s": tuple(outline["thumbnails_s"])})
-            job.notes = tuple(outcome.content["notes"])
-            job.edits = Edits(job.outline.budget)
-            self._finish(job, State.done)
+        if isinstance(outcome, Failed):
+            self._finish(job, State.failed, outcome.failure)
+            await asyncio.to_thread(self.folders.tidy, job)
             return
-        self._finish(job, State.failed, outcome.failure if isinstance(outcome, Crashed) else outcome)
-        await asyncio.to_thread(self.folders.tidy, job)
+        outline = outcome.content["outline"]
+        job.outline = Outline(**outline | {"thumbnails_s": tuple(outline["thumbnails_s"])})
+        job.notes = tuple(outcome.content["notes"])
+        job.edits = Edits(job.outline.budget)
+        self._finish(job, State.done)
 
     def _finish(self, job: Job, state: State, failure: Failure | None = None) -> None:
         job.state, job.failure, job.progress, job.finished_at = state, failure, None, time.time()
@@ -360,18 +359,17 @@ class Studio:
             "edits": asdict(export.edits),
         }  # fmt: skip
 
-    async def _end_export(self, job: Job, export: Export, outcome: Outcome) -> None:
+    async def _end_export(self, job: Job, export: Export, outcome: TaskResult) -> None:
         export.progress = None
-        if isinstance(outcome, Finished):
+        if isinstance(outcome, Failed):
+            export.state, export.failure = State.failed, outcome.failure
+            await asyncio.to_thread(self.folders.remove_export, job, export.format)
+        else:
             export.state, export.file = State.done, outcome.content["file"]
             export.n_bytes = outcome.content["n_bytes"]
-        else:
-            export.state = State.failed
-            export.failure = outcome.failure if isinstance(outcome, Crashed) else outcome
-            await asyncio.to_thread(self.folders.remove_export, job, export.format)
         self._note(job)
 
-    def _follow(self, job: Job, what: Job | Export, progress: Progress) -> None:
+    def _follow(self, job: Job, what: Job | Export, progress: Step) -> None:
         what.progress = progress
         self.changes.tell(job.id)
 

@@ -1,28 +1,22 @@
-"""One task in a process of its own: whatever a decoder does to it, the studio goes on.
-
-The task comes as one line of JSON on standard input, which then stays open: when it closes, the studio is gone, and so
-is this process. What happens goes out as lines of JSON: {"stage", "done", "total"} as work goes on, and at last
-{"finished": …} or {"failed": {"problem", "remedy"}, "is_lacking"}. A process that ends without either has crashed.
-"""
+"""One task in a process of its own: whatever a decoder does to it, the studio goes on."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import shutil
-import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from vastsum.errors import VastsumError, VideoError
+from vastsum.errors import VastsumError, VideoError, described
 from vastsum.files import flush, make_folder, put_in_place
+from vastsum.jobs.pool import Do, Tell
+from vastsum.serve.store import Failure
 
 if TYPE_CHECKING:
     from vastsum.summary import Summary
@@ -36,14 +30,44 @@ _REPORT_EVERY_S = 0.1
 _MEMORY_SHARE = 0.75
 _LEAST_MEMORY_BYTES = 2 * 2**30
 
-Send = Callable[[dict[str, Any]], None]
+
+@dataclass(frozen=True)
+class Done:
+    content: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why, as far as can be told. `has_crashed`: its process ended without a word. `is_lacking`: the machine had too
+    few files to open, too little memory or disk, which may change."""
+
+    failure: Failure
+    has_crashed: bool = False
+    is_lacking: bool = False
+    has_begun: bool = True
+
+
+def start() -> Do:
+    _give_way()
+    _bound_memory()
+    return do
+
+
+def do(task: dict[str, Any], tell: Tell) -> Done | Failed:
+    try:
+        from vastsum.video import refuse_playlists
+
+        refuse_playlists()  # the files they name were neither uploaded nor opened to the studio
+        return Done(TASKS[task["kind"]](task, Reporter(tell)))
+    except Exception as error:
+        return _failed(error)
 
 
 class Reporter:
     """Tells of each stage at once, and of progress within it no more than ten times a second."""
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
         self._stage = ""
         self._told_s = 0.0
 
@@ -51,7 +75,7 @@ class Reporter:
         now_s = time.monotonic()
         if stage != self._stage or now_s - self._told_s >= _REPORT_EVERY_S:
             self._stage, self._told_s = stage, now_s
-            self._send({"stage": stage, "done": done, "total": total})
+            self._tell(stage, done, total)
 
 
 def summarize(task: dict[str, Any], report: Reporter) -> dict[str, Any]:
@@ -145,18 +169,20 @@ def _nearest(times_s: list[float], summary: Summary) -> int:
     return min(range(len(times_s)), key=lambda k: abs(times_s[k] - best_s), default=0)
 
 
-def _described(error: Exception) -> dict[str, str]:
+def _failed(error: Exception) -> Failed:
+    """Says nothing of where things are kept."""
     if isinstance(error, VastsumError):
-        return {"problem": f"{Path(error.where).name or error.where}: {error.problem}", "remedy": error.remedy}
+        failure = Failure(f"{Path(error.where).name or error.where}: {error.problem}", error.remedy)
+        return Failed(failure, is_lacking=_is_lacking(error))
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return {"problem": "the studio's disk is full", "remedy": "free some space, then try again"}
-    if isinstance(error, MemoryError):
-        return {"problem": "there is not enough memory for this video", "remedy": "end other programs, then try again"}
-    first_line = f"{type(error).__name__}: {error}".splitlines()[0]
-    return {
-        "problem": f"something went wrong that should not have ({first_line})",
-        "remedy": "the studio's log has the details; please report it",
-    }
+        failure = Failure("the studio's disk is full", "free some space, then try again")
+    elif isinstance(error, MemoryError):
+        failure = Failure("there is not enough memory for this video", "end other programs, then try again")
+    else:
+        traceback.print_exc()
+        told = described(error, "task", "the studio's log has the details; please report it")
+        failure = Failure(told.problem, told.remedy)
+    return Failed(failure, is_lacking=_is_lacking(error))
 
 
 def _is_lacking(error: BaseException | None) -> bool:
@@ -164,20 +190,6 @@ def _is_lacking(error: BaseException | None) -> bool:
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE):
         return True
     return error is not None and _is_lacking(error.__cause__ or error.__context__)
-
-
-def _own_output() -> IO[str]:
-    """Standard output for messages alone: what libraries print goes to standard error instead."""
-    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return own
-
-
-def _end_with_studio(messages: IO[str]) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        while messages.readline():
-            pass
-    os._exit(0)
 
 
 def _give_way() -> None:
@@ -197,31 +209,3 @@ def _bound_memory() -> None:
     most = max(int(_MEMORY_SHARE * machine_bytes), _LEAST_MEMORY_BYTES)
     with contextlib.suppress(OSError, ValueError):  # a lower limit is there already
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-
-
-def main() -> None:
-    out = _own_output()
-    lock = threading.Lock()
-
-    def send(message: dict[str, Any]) -> None:
-        with lock:
-            out.write(json.dumps(message) + "\n")
-            out.flush()
-
-    _give_way()
-    _bound_memory()
-    task = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_studio, args=(sys.stdin,), daemon=True).start()
-    try:
-        from vastsum.video import refuse_playlists
-
-        refuse_playlists()  # the files they name were neither uploaded nor opened to the studio
-        send({"finished": TASKS[task["kind"]](task, Reporter(send))})
-    except Exception as error:
-        if not isinstance(error, VastsumError):
-            traceback.print_exc()
-        send({"failed": _described(error), "is_lacking": _is_lacking(error)})
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ from vastsum.video.probing import VideoInfo, probe
 from vastsum.video.remux import copy_suffix
 from vastsum.video.sampling import Sample, Samples, sample
 from vastsum.video.shots import Shots
-from vastsum.video.source import refuse_playlists
+from vastsum.video.source import limit_pixels, refuse_playlists
 from vastsum.video.thumbnails import grab
 from vastsum.video.timeline import Timeline, read_timeline
 
@@ -18,6 +18,7 @@ __all__ = [
     "Written",
     "copy_suffix",
     "grab",
+    "limit_pixels",
     "probe",
     "read_timeline",
     "refuse_playlists",

@@ -23,7 +23,7 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from numpy.typing import NDArray
 
-from vastsum.errors import ConfigError, VideoError
+from vastsum.errors import VideoError
 from vastsum.video.closing import Closing
 
 UInt8Array = NDArray[np.uint8]
@@ -34,7 +34,8 @@ _NOT_VIDEO_FORMATS = {"image2", "tty", "ico"}
 # These name other files, or places in the network.
 _PLAYLISTS = {"concat", "dash", "hls", "imf", "rtp", "rtsp", "sdp", "vobsub", "webm_dash_manifest"}
 # "file:" keeps a colon in a name from being taken for a protocol; playlists may not reach the network.
-_OPENING = {"protocol_whitelist": "file", "fflags": "+genpts"}
+# A file of a few kilobytes may hold frames that take gigabytes.
+_OPENING = {"protocol_whitelist": "file", "fflags": "+genpts", "max_pixels": str(8192 * 8192)}
 _PICTURE_DISPOSITIONS = Disposition.attached_pic | Disposition.timed_thumbnails | Disposition.still_image
 _NO_TIMESTAMPS = 0x80  # AVFMT_NOTIMESTAMPS
 _H264_SLICES = range(1, 6)
@@ -44,8 +45,6 @@ _H264_IDR = 5
 _PACKED = re.compile(rb"\x00\x00\x01\xb2DivX\d+(?:b|Build)\d+p")
 _DEFAULT_RATE = Fraction(25)
 _MAX_REASONABLE_RATE = 1000
-_MAX_PIXELS = 8192 * 8192  # a frame: a file of a few kilobytes may hold frames that take gigabytes
-_MAX_PIXELS_SETTING = "VASTSUM_MAX_PIXELS"  # in the environment
 _MAX_DECODING_THREADS = 16
 _MAX_THREADS_BYTES = 128 * 2**20  # each thread holds a frame of its own
 _MAX_DECODERS_BYTES = 256 * 2**20  # each decoder holds all that later frames may refer to
@@ -106,8 +105,8 @@ class Source(Closing):
         self.n_undecodable = 0  # packets
         self.damaged_pts: int | None = None  # the first of these
         self._n_cores = threads or available_cores()
-        self._max_pixels = _max_pixels()
-        self._decoder_options = {"max_pixels": str(self._max_pixels), **(decoder_options or {})}
+        self._max_pixels = int(_OPENING["max_pixels"])
+        self._decoder_options = {"max_pixels": _OPENING["max_pixels"], **(decoder_options or {})}
         self._n_stamped = 0
         self._orientation: Orientation | None = None
         self._attach()
@@ -216,7 +215,7 @@ class Source(Closing):
 
     def _too_large(self) -> VideoError:
         problem = f"its frames are larger than {self._max_pixels:,} pixels"
-        return VideoError(self.path, problem, f"if you trust the file, set {_MAX_PIXELS_SETTING} to a larger number")
+        return VideoError(self.path, problem, "if you trust the file, set VASTSUM_MAX_PIXELS to a larger number")
 
     def remember_damage(self, pts: int | None) -> None:
         self.n_undecodable += 1
@@ -263,14 +262,8 @@ class Source(Closing):
         self._n_stamped = 0
 
 
-def _max_pixels() -> int:
-    text = os.environ.get(_MAX_PIXELS_SETTING, str(_MAX_PIXELS))
-    if not text.isdecimal():
-        raise ConfigError(_MAX_PIXELS_SETTING, f"'{text}' is not a number of pixels", f"give one such as {_MAX_PIXELS}")
-    return int(text)
-
-
 def available_cores() -> int:
+    """Cores this process may use, which in a container are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -323,11 +316,15 @@ def refuse_playlists() -> None:
     _OPENING["format_whitelist"] = ",".join(av.formats_available - _PLAYLISTS)
 
 
+def limit_pixels(n: int) -> None:
+    """In this process, from now on: videos whose frames have more are not opened."""
+    _OPENING["max_pixels"] = str(n)
+
+
 def open_container(path: Path) -> InputContainer:
     _check_readable(path)
     try:
-        options = {**_OPENING, "max_pixels": str(_max_pixels())}
-        container = av.open(f"file:{path.absolute()}", options=options, metadata_errors="replace")
+        container = av.open(f"file:{path.absolute()}", options=dict(_OPENING), metadata_errors="replace")
     except FFmpegError as error:
         problem = f"not a video that can be read ({error.strerror or error})"
         if "format_whitelist" in _OPENING and error.errno == errno.EINVAL:

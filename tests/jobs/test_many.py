@@ -21,16 +21,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fleets import SETTINGS, records_in, results_in, summarize_into, table_in
+from runs import SETTINGS, records_in, results_in, summarize_into, table_in
 
 import vastsum
 from vastsum.errors import ConfigError, OutputError, VideoError
 from vastsum.jobs.inputs import Item, find_items
+from vastsum.jobs.ledger import Ledger, Outcome
 from vastsum.jobs.local import local_pool
-from vastsum.jobs.outcome import Ledger, Outcome
 from vastsum.jobs.places import RemotePlace, open_place
 from vastsum.jobs.pool import Attempt
-from vastsum.jobs.work import Worker
+from vastsum.jobs.work import ItemWorker
 from vastsum.video import probe
 
 
@@ -56,10 +56,10 @@ def test_a_bad_video_is_tried_twice_recorded_and_left(film: Path, films: Callabl
     assert {row["status"] for row in table_in(out)} == {"done"}
 
 
-def alone(films: Callable[[int], Path], out: Path, **options: Any) -> tuple[Worker, Attempt[Item]]:
+def alone(films: Callable[[int], Path], out: Path, **options: Any) -> tuple[ItemWorker, Attempt[Item]]:
     """A worker of this process, and its one video."""
     (item,) = find_items([str(films(1))])
-    worker = Worker(SETTINGS, open_place(str(out)), overwrite=False, threads=1, folder=".", **options)
+    worker = ItemWorker(SETTINGS, open_place(str(out)), overwrite=False, threads=1, folder=".", **options)
     return worker, Attempt(item, 1)
 
 
@@ -150,6 +150,22 @@ def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("1000", "its frames are larger than 1,000 pixels"),
+        ("many", "error: VASTSUM_MAX_PIXELS: 'many' is not a number"),
+    ],
+)
+def test_workers_heed_the_environment(
+    monkeypatch: pytest.MonkeyPatch, films: Callable[[int], Path], tmp_path: Path, limit: str, words: str
+) -> None:
+    monkeypatch.setenv("VASTSUM_MAX_PIXELS", limit)
+    refused = subprocess.run(vastsum_command(films(1), "-o", tmp_path / "out"), capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert words in refused.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_ended_run_goes_on_where_it_was(
     films: Callable[[int], Path], tmp_path: Path, number: signal.Signals
@@ -225,7 +241,7 @@ def test_results_go_where_fsspec_can_write(films: Callable[[int], Path]) -> None
     place = open_place("memory://results/here")
     assert isinstance(place, RemotePlace)
     (item,) = find_items([str(films(1))])
-    worker = Worker(SETTINGS, place, overwrite=False, threads=1, folder=".")
+    worker = ItemWorker(SETTINGS, place, overwrite=False, threads=1, folder=".")
     done = worker(Attempt(item, 1))
     assert worker(Attempt(item, 1)) == done
     assert {path.removeprefix("/results/here/") for path in memory.find("/results/here")} == {

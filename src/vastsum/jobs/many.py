@@ -10,14 +10,13 @@ from pathlib import Path
 from vastsum.errors import OutputError, VastsumError
 from vastsum.export import FORMATS
 from vastsum.jobs.inputs import Item
+from vastsum.jobs.ledger import Ledger, Outcome, can_make_tables
 from vastsum.jobs.one import Settings
-from vastsum.jobs.outcome import Ledger, Outcome, can_make_tables
 from vastsum.jobs.places import Place
 from vastsum.jobs.pool import SOMEWHERE, Attempt, Finished, Pool, Start, share_out
-from vastsum.jobs.work import Worker
+from vastsum.jobs.work import ItemWorker
 
 PoolOf = Callable[[Start], Pool]
-Report = Callable[[Outcome], None]
 
 
 def summarize_all(
@@ -26,7 +25,7 @@ def summarize_all(
     place: Place,
     pool_of: PoolOf,
     *,
-    report: Report,
+    report: Callable[[Outcome], None],
     overwrite: bool = False,
     retry_failed: bool = False,
     threads: int = 1,
@@ -43,7 +42,7 @@ def summarize_all(
     for outcome in outcomes:
         if outcome.status == "failed":
             report(outcome)
-    start = partial(Worker, settings, place, overwrite=overwrite, threads=threads, folder=str(Path.cwd()))
+    start = partial(ItemWorker, settings, place, overwrite=overwrite, threads=threads, folder=str(Path.cwd()))
     try:
         if waiting:
             with pool_of(start) as pool:

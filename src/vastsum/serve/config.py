@@ -16,7 +16,7 @@ GIB = 2**30
 
 
 @dataclass(frozen=True)
-class Settings:
+class StudioSettings:
     """`library` and `models` are folders to read videos and .onnx scorers from; all else is under `data`."""
 
     data: Path

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from vastsum.jobs.fleet import PoolOf, summarize_all
 from vastsum.jobs.inputs import find_items
+from vastsum.jobs.ledger import Outcome
+from vastsum.jobs.many import PoolOf, summarize_all
 from vastsum.jobs.one import Settings
-from vastsum.jobs.outcome import Outcome
 from vastsum.jobs.places import open_place
 
 SETTINGS = Settings("15%", ("json", "mp4"), 2.0, "efficientnet_lite0", "vastsum")
