@@ -28,9 +28,7 @@ import torch
 import vastsum.assets
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
 from vastsum.bench.export import export_onnx
-from vastsum.bench.measures.calibration import calibration
-from vastsum.bench.measures.metrics import agreement
-from vastsum.bench.measures.robustness import robustness
+from vastsum.bench.measures import agreement, calibration, robustness
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.ridge import RidgeScorer
 from vastsum.bench.methods.vastsum import Config, VastsumMethod, VastsumNetwork, VastsumScorer

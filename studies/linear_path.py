@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.bench.measures.metrics import agreement
+from vastsum.bench.measures import agreement
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.vastsum import VastsumMethod, VastsumNetwork
 from vastsum.bench.protocols import parts_of
