@@ -41,6 +41,7 @@ SETTINGS = [
     # Of two kinds of footage together, the linear path ranks both better than the network does: it is most of the score
     # here, and studies/linear_path.py chose its settings. The network gives the deviations.
     "network.linear_share=0.9", "network.channel_weight=0.6", "network.linear_penalty=0.003",
+    "network.linear_directions=0",
     "network.linear_smoothing=1.5",  # in picks; scores are as good (cross-validated), curves are sharper
     "network.deviation_scale=1",
 ]  # fmt: skip
