@@ -29,8 +29,11 @@ def described(error: BaseException, where: object, remedy: str) -> VastsumError:
     """An error as one that a person can read; one that nobody foresaw is said to be that."""
     if isinstance(error, VastsumError):
         return error
-    first_line = f"{type(error).__name__}: {error}".splitlines()[0]
-    return VastsumError(where, f"something went wrong that should not have ({first_line})", remedy)
+    return VastsumError(where, f"something went wrong that should not have ({first_line(error)})", remedy)
+
+
+def first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 class DataError(VastsumError):

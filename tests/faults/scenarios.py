@@ -135,7 +135,7 @@ def _summarize(
 
 
 SUMMARIZE = [
-    _summarize("mp4", "mp4", ("assets", "cli", "features", "scorers", "video", "files.py", "export/mp4.py")),
+    _summarize("mp4", "mp4", ("assets", "cli", "jobs", "features", "scorers", "video", "files.py", "export/mp4.py")),
     _summarize("turned", "mp4", ("video/upright.py",), film=_turned_film),
     _summarize("copy", "mp4", ("video/remux.py",), "--copy"),
     _summarize("fast", "mp4", ("export/writing.py",), "--fast"),

@@ -32,7 +32,7 @@ def report(pid):
 if __name__ == "__main__":
     try:
         with local_pool(partial(start, b"x" * 2**20), 2) as pool:
-            list(share_out([float(sys.argv[1])] * 4, pool, tries=1, told=report))
+            list(share_out([float(sys.argv[1])] * 4, pool, told=report))
     except KeyboardInterrupt:
         sys.exit(130)
 """

@@ -63,6 +63,14 @@ def test_tasks_are_taken_as_they_can_be_done(pool_of: PoolOf) -> None:
     assert most <= 3  # two under way, and one that is being handed out
 
 
+def test_what_workers_tell_is_heard_before_their_task_ends(pool_of: PoolOf) -> None:
+    heard: list[tuple[str, int]] = []
+    with pool_of(chores.start) as pool:
+        for finished in share_out([("tells", 3)], pool, told=lambda *what: heard.append(what)):
+            assert finished.answer == (4, 1)
+            assert heard == [("part", 0), ("part", 1), ("part", 2)]
+
+
 def test_workers_that_cannot_start_say_why(pool_of: PoolOf) -> None:
     with (
         pytest.raises(ConfigError, match="model: is not there; find it"),
@@ -150,11 +158,12 @@ def test_a_bench_is_the_same_on_a_cluster(tvsum: Dataset, tmp_path: Path) -> Non
     here, there = plan_in("here"), plan_in("there")
     work(here, lambda *_: None, workers=1, device="cpu", together=1)
     torch.set_num_threads(threads)
-    told: Counter[str] = Counter()
+    told: list[tuple[str, float]] = []
     for _ in range(2):  # the second time there is nothing left to do
-        cluster = partial(ray_pool, n_workers=1)
-        work(there, lambda name, done: told.update({name: done}), workers=1, device="cpu", together=1, cluster=cluster)
-    assert told == {"ridge on tvsum": 1, "vasnet on tvsum": 2}
+        pool_of = partial(ray_pool, n_workers=1)
+        work(there, lambda *what: told.append(what), workers=1, device="cpu", together=1, cluster=pool_of)
+    done = {name: sum(share for what, share in told if what == name) for name, _ in told}
+    assert done == {"ridge on tvsum": 1, "vasnet on tvsum": 2}
     for task in here.all_tasks():
         ours, theirs = here.result(task), there.result(task)
         assert ours is not None

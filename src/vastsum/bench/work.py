@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 import traceback
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -76,23 +75,14 @@ def work(
 
 def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str) -> None:
     """Every result is written here. A group whose worker died twice is written down as failed."""
-    told: dict[str, float] = defaultdict(float)
-    done: dict[str, float] = defaultdict(float)
-
-    def heed(name: str, share: float) -> None:
-        told[name] += share
-        report(name, share)
-
     with pool_of(partial(_start, plan, device)) as pool:
-        for finished in share_out(waiting, pool, told=heed):
+        for finished in share_out(waiting, pool, told=report):
             group, records = finished.attempt.task, finished.answer
             if isinstance(records, VastsumError):
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
             for record in records:
                 keep(plan, record)
-            done[group.name] += len(group.tasks)
-            heed(group.name, max(0.0, done[group.name] - told[group.name]))  # workers elsewhere are not heard
 
 
 def _start(plan: Plan, device: str) -> Do:

@@ -10,7 +10,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from vastsum.cli.console import errors, results
-from vastsum.cli.inputs import find_videos
 from vastsum.cli.progress import counting
 from vastsum.errors import OutputError
 
@@ -39,6 +38,8 @@ def prepare(
     """
     if output.exists() and not overwrite:
         raise OutputError(output, "exists already", "add --overwrite or choose another -o")
+    from vastsum.jobs.inputs import find_videos
+
     found = find_videos(videos)
     with counting(transient=True) as progress:
         all_videos = progress.add_task("videos", total=len(found))

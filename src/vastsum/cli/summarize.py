@@ -14,7 +14,6 @@ from rich.table import Table
 from vastsum.cli.console import errors, results, shown
 from vastsum.cli.ending import tidy_when_ended
 from vastsum.cli.engines import Address, Engine, GpusPerWorker
-from vastsum.cli.inputs import find_videos, is_folder
 from vastsum.cli.many import show_count, summarize_many
 from vastsum.cli.progress import measuring
 from vastsum.errors import REPORT_IT, ConfigError, OutputError, described
@@ -43,7 +42,12 @@ def summarize(
         str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
-    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    formats: Annotated[
+        str,
+        typer.Option(
+            help="Any of mp4,json,png,storyboard,html,edl,otio,fcpxml,premiere,kdenlive,mlt,vtt,webp,gif,cover."
+        ),
+    ] = DEFAULT_FORMATS,
     fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
     backbone: Annotated[
         str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
@@ -61,6 +65,9 @@ def summarize(
     ] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+    ] = False,
+    relative_media: Annotated[
+        bool, typer.Option("--relative-media", help="In files for editing programs, name the video relative to them.")
     ] = False,
     device: Annotated[
         str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
@@ -80,35 +87,23 @@ def summarize(
 ) -> None:
     """Make a short video of a long one, with sound, and say how sure each choice is.
 
-    Of many videos with -o, what is done is recorded: the same command again goes on where it was.
+    With several videos and -o, progress is saved: rerun the same command to resume.
     """
-    from vastsum.export import FORMATS, read_budget
-
-    wanted = [name.strip() for name in formats.split(",") if name.strip()]
-    for name in wanted:
-        if name not in FORMATS:
-            raise ConfigError("--formats", f"'{name}' is not known", f"choose from {', '.join(FORMATS)}")
-    if not wanted:
-        raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
-    read_budget(budget)  # refuse nonsense before any work
-    are_many = _are_many(videos, output, engine)
     with tidy_when_ended() as heed:
+        from vastsum.export import read_budget
+        from vastsum.jobs.inputs import find_videos
         from vastsum.jobs.one import Settings
+        from vastsum.jobs.places import is_url
 
+        wanted = _formats(formats)
+        read_budget(budget)  # refuse nonsense before any work
+        checkpoint = str(weights) if weights else None
         settings = Settings(
-            budget,
-            tuple(wanted),
-            fps,
-            backbone,
-            model,
-            str(weights) if weights else None,
-            copy,
-            fast,
-            device,
-            decoder,
-            speech,
+            budget, wanted, fps, backbone, model, checkpoint, copy, fast, device, decoder, speech, relative_media
         )
-        if are_many:
+        if relative_media and output and is_url(output):
+            raise ConfigError("--relative-media", f"no file can be relative to {output}", "leave it out")
+        if _are_many(videos, output, engine):
             summarize_many(
                 videos,
                 str(output),
@@ -124,9 +119,21 @@ def summarize(
             _summarize_here(find_videos([Path(video) for video in videos]), output, settings, overwrite, heed)
 
 
+def _formats(text: str) -> tuple[str, ...]:
+    from vastsum.export import FORMATS
+
+    wanted = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in wanted:
+        if name not in FORMATS:
+            raise ConfigError("--formats", f"'{name}' is not known", f"choose from {', '.join(FORMATS)}")
+    if not wanted:
+        raise ConfigError("--formats", "names no format", f"choose from {', '.join(FORMATS)}")
+    return wanted
+
+
 def _are_many(videos: Sequence[str], output: str | None, engine: Engine) -> bool:
     """Whether to share out the work: there is a place for all results, and more than one file of this machine."""
-    from vastsum.jobs.inputs import is_manifest
+    from vastsum.jobs.inputs import is_folder, is_manifest
     from vastsum.jobs.places import is_url
 
     elsewhere = next((video for video in videos if is_url(video) or is_manifest(video)), None)

@@ -37,9 +37,11 @@ class _Actor:
     def trouble(self) -> VastsumError | None:
         return self._do if isinstance(self._do, VastsumError) else None
 
-    def do(self, task: Any) -> Any:
+    def do(self, task: Any) -> tuple[list[tuple[Any, ...]], Any]:
+        """What was told, all of it at the end, and the answer."""
         assert not isinstance(self._do, VastsumError)
-        return answer(self._do, task, lambda *_: None)  # nobody hears what it would tell meanwhile
+        told: list[tuple[Any, ...]] = []
+        return told, answer(self._do, task, lambda *what: told.append(what))
 
 
 class RayEngine:
@@ -73,10 +75,13 @@ class _RayWorker:
         self._ray, self._actor = ray, actor
 
     def ready(self) -> None:
-        self._heard(self._actor.trouble.remote())
+        _raised(self._heard(self._actor.trouble.remote()))
 
     def do(self, task: Any, tell: Tell) -> Any:
-        return self._heard(self._actor.do.remote(task))
+        told, message = self._heard(self._actor.do.remote(task))
+        for what in told:
+            tell(*what)
+        return _raised(message)
 
     def end(self) -> None:
         """It may only have been out of reach."""
@@ -84,12 +89,15 @@ class _RayWorker:
 
     def _heard(self, promise: Any) -> Any:
         try:
-            message = self._ray.get(promise)
+            return self._ray.get(promise)
         except self._ray.exceptions.RayError as error:
             raise WorkerDiedError(type(error).__name__) from None
-        if isinstance(message, VastsumError):
-            raise message
-        return message
+
+
+def _raised(message: Any) -> Any:
+    if isinstance(message, VastsumError):
+        raise message
+    return message
 
 
 def _import_ray() -> Any:

@@ -46,6 +46,21 @@ def is_manifest(named: str) -> bool:
     return PurePosixPath(base_name(named)).suffix.lower() in _MANIFESTS
 
 
+def is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # what is wrong with it is said when it is opened
+        return False
+
+
+def find_videos(named: Iterable[Path]) -> list[Path]:
+    """Files as they are named; of folders, the videos in and below them, less the summaries made of them earlier."""
+    found: dict[Path, None] = {}
+    for path in named:
+        found |= dict.fromkeys(videos_in(path) if is_folder(path) else [path])
+    return list(found)
+
+
 def find_items(named: Iterable[str]) -> list[Item]:
     """In the order they are named, each once. Of a folder all videos in and below it, with its folders."""
     found: dict[Item, None] = {}
@@ -63,11 +78,7 @@ def _items_of(named: str) -> Sequence[Item]:
     if is_url(named):
         return [Item(named, _stem(named))] if looks_like_a_video(PurePosixPath(base_name(named))) else _below(named)
     path = Path(named)
-    try:
-        is_folder = path.is_dir()
-    except OSError:  # what is wrong with it is said when it is opened
-        is_folder = False
-    if not is_folder:
+    if not is_folder(path):
         return [Item(named, _stem(named))]
     return [Item(str(video), _after(PurePosixPath(video.relative_to(path)))) for video in videos_in(path)]
 

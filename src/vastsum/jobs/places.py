@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
-from vastsum.errors import ConfigError, MissingExtraError, OutputError, VastsumError, VideoError
+from vastsum.errors import ConfigError, MissingExtraError, OutputError, VastsumError, VideoError, first_line
 from vastsum.files import atomic_path, remove_leftovers
 
 # In these stores a file is there when all of it is; elsewhere it grows under another name first.
@@ -54,7 +54,7 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         return url_to_fs(url)
     except Exception as error:  # each store has exceptions of its own
-        raise ConfigError(url, f"is no address that can be reached ({_first_line(error)})", "check it") from error
+        raise ConfigError(url, f"is no address that can be reached ({first_line(error)})", "check it") from error
 
 
 def base_name(source: str) -> str:
@@ -116,7 +116,7 @@ def _fetch(url: str, destination: Path) -> None:
         raise VideoError(url, "there is no such file", "check the address") from None
     except Exception as error:  # each store has exceptions of its own
         raise VideoError(
-            url, f"could not be fetched ({_first_line(error)})", "check it and your access to it"
+            url, f"could not be fetched ({first_line(error)})", "check it and your access to it"
         ) from error
 
 
@@ -295,7 +295,7 @@ class RemotePlace:
         return f"{self._root}/{name}"
 
     def _refused(self, name: str, done: str, error: Exception) -> VastsumError:
-        problem = f"could not be {done} ({_first_line(error)})"
+        problem = f"could not be {done} ({first_line(error)})"
         return OutputError(self.shown(name), problem, "check the address and your access to it")
 
 
@@ -311,7 +311,7 @@ def read_bytes(source: str) -> bytes:
     except FileNotFoundError:
         raise ConfigError(source, "there is no such file", "check its name") from None
     except Exception as error:
-        raise ConfigError(source, f"cannot be read ({_first_line(error)})", "check your access to it") from error
+        raise ConfigError(source, f"cannot be read ({first_line(error)})", "check your access to it") from error
 
 
 def videos_at(url: str, looks_right: Any) -> Sequence[str]:
@@ -320,9 +320,5 @@ def videos_at(url: str, looks_right: Any) -> Sequence[str]:
     try:
         found = system.find(path)
     except Exception as error:
-        raise ConfigError(url, f"cannot be listed ({_first_line(error)})", "check the address") from error
+        raise ConfigError(url, f"cannot be listed ({first_line(error)})", "check the address") from error
     return [system.unstrip_protocol(file) for file in sorted(found) if looks_right(PurePosixPath(file))]
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -23,7 +23,7 @@ from typing import IO
 
 from vastsum.errors import OutputError
 from vastsum.export import FORMATS
-from vastsum.files import flush, make_folder
+from vastsum.files import flush, lock, make_folder
 from vastsum.serve.store import Job, State
 from vastsum.serve.worker import THUMBNAILS, WHOLE
 
@@ -77,7 +77,7 @@ class Folders:
         """Held by this process and its workers as long as any of them lives: one studio a folder."""
         handle = (self.root / "lock").open("ab")
         deadline_s = time.monotonic() + _LOCK_WAIT_S
-        while not _try_lock(handle):
+        while os.name == "posix" and not lock(handle.fileno()):  # elsewhere there are no such locks
             if time.monotonic() > deadline_s:
                 handle.close()
                 raise OutputError(self.root, "another studio is using this folder", "end it, or choose another --data")
@@ -151,15 +151,3 @@ def link_or_copy(source: Path, destination: Path) -> None:
         shutil.copyfile(source, destination)
     flush(destination)
     flush(destination.parent)
-
-
-def _try_lock(handle: IO[bytes]) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such locks
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True

@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from vastsum.scoring.onnx_scorer import DEFAULT_SCORER
 from vastsum.serve.library import Entry
 from vastsum.serve.selection import Edits
-from vastsum.serve.store import Export, Failure, Job, Outline, State, Step
+from vastsum.serve.store import Export, Job, Outline, State
 from vastsum.serve.studio import Studio
+from vastsum.serve.worker import Failure, Step
 from vastsum.summary import Budget, ModelNames, SourceVideo, Summary, SummarySegment
 
 Share = Annotated[float, Field(gt=0, le=1, description="a share of the video's duration")]

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from vastsum.errors import DataError
 from vastsum.serve.selection import Edits
+from vastsum.serve.worker import Failure, Step
 
 VERSION = 1
 
@@ -27,23 +28,6 @@ class State(StrEnum):
     def is_open(self) -> bool:
         """Whether there is still something to come."""
         return self in (State.queued, State.running)
-
-
-@dataclass(frozen=True)
-class Failure:
-    """For a person: what is wrong, and what to do about it."""
-
-    problem: str
-    remedy: str = ""
-
-
-@dataclass(frozen=True)
-class Step:
-    """How far a stage is; `total` is None where nobody knows."""
-
-    stage: str
-    done: float = 0.0
-    total: float | None = None
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from vastsum.serve.folders import Folders, link_or_copy, remove
 from vastsum.serve.library import Library, safe_name
 from vastsum.serve.results import Chosen, Results
 from vastsum.serve.selection import Edits
-from vastsum.serve.store import Export, Failure, Job, Options, Outline, State, Step, Store
+from vastsum.serve.store import Export, Job, Options, Outline, State, Store
 from vastsum.serve.tasks import TaskQueue, TaskResult, Ticket
-from vastsum.serve.worker import Failed
+from vastsum.serve.worker import Failed, Failure, Step
 from vastsum.summary import Summary
 
 log = logging.getLogger("vastsum.serve")

@@ -13,8 +13,7 @@ from vastsum.errors import described
 from vastsum.jobs.local import LocalEngine
 from vastsum.jobs.pool import Pool, WorkerDiedError
 from vastsum.serve import worker
-from vastsum.serve.store import Failure, Step
-from vastsum.serve.worker import Done, Failed
+from vastsum.serve.worker import Done, Failed, Failure, Step
 
 log = logging.getLogger("vastsum.serve")
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from vastsum.errors import VastsumError, VideoError, described
 from vastsum.files import flush, make_folder, put_in_place
 from vastsum.jobs.pool import Do, Tell
-from vastsum.serve.store import Failure
 
 if TYPE_CHECKING:
     from vastsum.summary import Summary
@@ -29,6 +28,23 @@ _NICENESS = 15
 _REPORT_EVERY_S = 0.1
 _MEMORY_SHARE = 0.75
 _LEAST_MEMORY_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True)
+class Failure:
+    """For a person: what is wrong, and what to do about it."""
+
+    problem: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far a stage is; `total` is None where nobody knows."""
+
+    stage: str
+    done: float = 0.0
+    total: float | None = None
 
 
 @dataclass(frozen=True)
