@@ -497,7 +497,7 @@ main()
 def test_a_killed_bench_goes_on_where_it_was(tmp_path: Path, synthetic_files: dict[str, Path]) -> None:
     folder = tmp_path / "bench"
     asked = ["benchmark", str(synthetic_files["tvsum"]), "-o", str(folder), "--methods", "vasnet", "--max-epochs", "2",
-             "--seeds", "1", "--together", "1", "--workers", "1", "--protocol", "last"]  # fmt: skip
+             "--seeds", "1", "--workers", "1", "--protocol", "last"]  # fmt: skip
     quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
     killed = subprocess.run([sys.executable, "-c", KILLED_AFTER_THREE, *asked], check=False, **quiet)
     assert killed.returncode == -signal.SIGKILL

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -90,14 +91,14 @@ def _start(plan: Plan, device: str) -> Do:
     torch.set_num_threads(1)  # the same bits whatever the machine; parallelism comes from the pool
 
     def train_group(attempt: Attempt[Group], tell: Tell) -> list[Record]:
-        with judges_of(plan, attempt.task) as judges:
+        with judges_of(plan, attempt.task.benchmark) as judges:
             return list(records_of(plan, attempt.task, judges, tell, device))
 
     return train_group
 
 
-def judges_of(plan: Plan, group: Group, n_workers: int = 1) -> Judges:
-    dataset = plan.benchmark(group.benchmark).dataset
+def judges_of(plan: Plan, benchmark: str, n_workers: int = 1) -> Judges:
+    dataset = plan.benchmark(benchmark).dataset
     return Judges(dataset.kind, dataset.videos.values(), n_workers)
 
 
@@ -105,13 +106,11 @@ def _work_alone(plan: Plan, waiting: Sequence[Group], report: Report, workers: i
     torch.set_num_threads(1)  # the same bits whatever the machine
     if device != "cpu":
         torch.set_float32_matmul_precision("high")  # TF32: large matrices in about half the time
-    for benchmark in plan.benchmarks:
-        own = [group for group in waiting if group.benchmark == benchmark.name]
-        if own:
-            with judges_of(plan, own[0], workers if device != "cpu" else 1) as judges:
-                for group in own:
-                    for record in records_of(plan, group, judges, report, device):
-                        keep(plan, record)
+    for benchmark, own in groupby(waiting, key=lambda group: group.benchmark):
+        with judges_of(plan, benchmark, workers if device != "cpu" else 1) as judges:
+            for group in own:
+                for record in records_of(plan, group, judges, report, device):
+                    keep(plan, record)
 
 
 def waiting_groups(plan: Plan, device: str, together: int | None) -> Iterator[Group]:

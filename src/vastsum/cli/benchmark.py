@@ -44,9 +44,6 @@ def benchmark(
     ] = Engine.local,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
-    together: Annotated[
-        int | None, typer.Option(help="Trainings in one program.", show_default="as many as suit a method", min=1)
-    ] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
     retrain: Annotated[
@@ -84,7 +81,7 @@ def benchmark(
         refuse_cluster_options(address, gpus_per_worker)
     with progress_of(plan) as (report, describe):
         n_workers = workers or available_cores()
-        work(plan, report, workers=n_workers, device=device, together=together, cluster=elsewhere)
+        work(plan, report, workers=n_workers, device=device, cluster=elsewhere)
         made = write_tables(plan, describe)
     shown = [table for table in made if table.name.rsplit(".", 1)[-1] in plan.protocols]
     for table in shown:
