@@ -24,8 +24,8 @@ from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.bench.runs import save_training
 from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
 from vastsum.errors import VastsumError
-from vastsum.jobs.many import PoolOf
 from vastsum.jobs.local import local_pool
+from vastsum.jobs.many import PoolOf
 from vastsum.jobs.pool import Attempt, Do, Tell, share_out
 from vastsum.scoring.base import Scorer
 
@@ -65,23 +65,21 @@ def work(
     waiting = list(waiting_groups(plan, device, together))
     n_workers = min(workers, len(waiting)) if device == "cpu" else 1
     if waiting and cluster is not None:
-        _share_out(plan, waiting, cluster, report, device, far=True)
+        _share_out(plan, waiting, cluster, report, device)
     elif n_workers > 1:
-        _share_out(plan, waiting, partial(local_pool, n_workers=n_workers, threads=1), report, device, far=False)
+        _share_out(plan, waiting, partial(local_pool, n_workers=n_workers, threads=1), report, device)
     else:
         _work_alone(plan, waiting, report, workers, device)
     shutil.rmtree(plan.folder / BOOKMARKS, ignore_errors=True)
 
 
-def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str, far: bool) -> None:
-    """Every result is written here. A group whose worker died twice is written down as failed. Workers that are `far`
-    tell nothing before they have ended."""
+def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Report, device: str) -> None:
+    """Every result is written here. A group whose worker died twice is written down as failed."""
     with pool_of(partial(_start, plan, device)) as pool:
         for finished in share_out(waiting, pool, told=report):
             group, records = finished.attempt.task, finished.answer
-            if far:
-                report(group.name, len(group.tasks))
             if isinstance(records, VastsumError):
+                report(group.name, len(group.tasks))
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
             for record in records:
