@@ -28,9 +28,7 @@ import torch
 import vastsum.assets
 from vastsum.bench.data import BenchmarkVideo, Dataset, Split, load_dataset, load_splits
 from vastsum.bench.export import export_onnx
-from vastsum.bench.measures.calibration import calibration
-from vastsum.bench.measures.metrics import agreement
-from vastsum.bench.measures.robustness import robustness
+from vastsum.bench.measures import agreement, calibration, robustness
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.ridge import RidgeScorer
 from vastsum.bench.methods.vastsum import Config, VastsumMethod, VastsumNetwork, VastsumScorer
@@ -43,6 +41,7 @@ SETTINGS = [
     # Of two kinds of footage together, the linear path ranks both better than the network does: it is most of the score
     # here, and studies/linear_path.py chose its settings. The network gives the deviations.
     "network.linear_share=0.9", "network.channel_weight=0.6", "network.linear_penalty=0.003",
+    "network.linear_directions=0",
     "network.linear_smoothing=1.5",  # in picks; scores are as good (cross-validated), curves are sharper
     "network.deviation_scale=1",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from chance import as_cut
 from linear_path import fitted
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.bench.measures.metrics import caught
+from vastsum.bench.measures import caught
 from vastsum.bench.protocols import parts_of
 from vastsum.selection import select, summary_mask
 from vastsum.selection.decode import DECODERS

@@ -13,7 +13,6 @@ import argparse
 import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ import numpy as np
 import torch
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.bench.measures.metrics import judge
+from vastsum.bench.measures import judge
 from vastsum.bench.methods.registry import METHODS
 from vastsum.bench.training import Member, Trainer
 from vastsum.errors import ConfigError, VastsumError
@@ -35,7 +34,7 @@ def watch(dataset: Dataset, split: int, name: str, seed: int, n_epochs: int | No
     learn = METHODS[name].learn
     assert learn is not None
     method = learn(dataset.kind)
-    method.recipe = replace(method.recipe, epochs=n_epochs or method.recipe.epochs)
+    method = method.with_recipe(epochs=n_epochs or method.recipe.epochs)
     parts = load_splits(dataset).splits[split]
     training, test = (tuple(dataset.videos[video] for video in names) for names in (parts.train, parts.test))
     after: list[list[float]] = []

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.bench.measures.metrics import agreement
+from vastsum.bench.measures import agreement
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.vastsum import VastsumMethod, VastsumNetwork
 from vastsum.bench.protocols import parts_of
@@ -103,6 +103,7 @@ def leave_one_out(datasets: list[Dataset]) -> None:
     show("down-weighting: channels as strong as features", settings=("network.channel_weight=1",))
     with patch("vastsum.bench.methods.vastsum.steps", torch.zeros_like):
         show("dependence of the weights on variety")
+    show("principal directions: all features", settings=("network.linear_directions=0", "network.linear_penalty=0.01"))
     show("the mean over like frames", settings=("network.nonlocal_sharpness=0",))
     show("temperature: mean × root of length", decoder=replace(DEFAULT_DECODER, sharpness=0.0))
     show("length in the value: mean of exp(z)", decoder=replace(DEFAULT_DECODER, length_power=0.0))

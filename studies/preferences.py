@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from vastsum.bench.data import BenchmarkVideo, load_dataset, load_splits
-from vastsum.bench.measures.ranks import kendall_tau_b
+from vastsum.bench.measures import kendall_tau_b
 from vastsum.bench.plan import Benchmark, Plan
 from vastsum.bench.protocols import Protocol
 from vastsum.bench.rows import interval, method_rows

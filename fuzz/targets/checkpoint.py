@@ -8,7 +8,7 @@ import torch
 
 from fuzz.mutation import mutate_bytes
 from fuzz.target import Target
-from vastsum.bench.checkpoints import load_scorer, save_tensors
+from vastsum.bench.checkpoints import load_checkpoint, save_tensors
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.vastsum import VastsumNetwork
 
@@ -32,4 +32,4 @@ def seeds(folder: Path) -> list[bytes]:
     return [(folder / "seed.safetensors").read_bytes()]
 
 
-TARGET = Target("last.safetensors", seeds, load_scorer, mutate_bytes, native=True)
+TARGET = Target("last.safetensors", seeds, load_checkpoint, mutate_bytes, native=True)

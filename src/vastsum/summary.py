@@ -415,11 +415,11 @@ class Summary:
         overwrite: bool = False,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the summary in the format its file name ends in: .mp4, .json, .png, .html, .edl, .otio or .vtt.
+        """Write the summary in the format its file name ends in, such as .mp4, .json, .png, .html, .fcpxml or .gif.
 
-        A name that ends in .storyboard.png gives the storyboard; `format` names one whatever the ending. `copy` and
-        `progress` are for videos: cut at key frames without encoding, and be told of the seconds written. A file that
-        is there already is replaced only with `overwrite=True`.
+        A name that ends in .storyboard.png gives the storyboard; `format` names one of `vastsum.export.FORMATS`
+        whatever the ending. `copy` and `progress` are for videos: cut at key frames without encoding, and be told of
+        the seconds written. A file that is there already is replaced only with `overwrite=True`.
         """
         from vastsum.export import save
 

@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 
 from vastsum.bench import cost
 from vastsum.bench.choosing import chance
-from vastsum.bench.curves import curves
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.judges import Judges
 from vastsum.bench.methods.clip_it import ClipIt
@@ -34,6 +33,7 @@ from vastsum.bench.methods.learned import LearnedMethod, Moment, Phase, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.registry import GIVEN, IMAGENET, METHODS, Entry, from_imagenet
 from vastsum.bench.pace import Pace
+from vastsum.bench.page.pictures import curves
 from vastsum.bench.plan import Benchmark, Plan, open_plan
 from vastsum.bench.records import add, packed, read, unpacked
 from vastsum.bench.report import Row, VideoResult

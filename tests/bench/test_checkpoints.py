@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from vastsum.bench import checkpoints
-from vastsum.bench.checkpoints import Bookmark, load_scorer, save_tensors
+from vastsum.bench.checkpoints import Bookmark, load_checkpoint, save_tensors
 from vastsum.bench.methods.vastsum import Config, NetworkConfig, VastsumNetwork
 from vastsum.errors import CheckpointError
 
@@ -66,7 +66,7 @@ def test_a_checkpoint_of_other_settings_says_that_it_is_of_another_version(tmp_p
     config["network"]["kernel_share"] = 0.75
     save_tensors(tmp_path / "old.safetensors", {}, {"config": config, "kind": "tvsum"})
     with pytest.raises(CheckpointError, match=r"'network\.kernel_share'.*train it again, or use the version"):
-        load_scorer(tmp_path / "old.safetensors")
+        load_checkpoint(tmp_path / "old.safetensors")
 
 
 def test_a_checkpoint_that_names_a_setting_which_is_gone_still_loads(tmp_path: Path) -> None:
@@ -75,4 +75,4 @@ def test_a_checkpoint_that_names_a_setting_which_is_gone_still_loads(tmp_path: P
     content["training"]["checkpoint_every"] = 5  # of version 0.1
     weights = VastsumNetwork(config.network).state_dict()
     save_tensors(tmp_path / "old.safetensors", weights, {"config": content, "kind": "tvsum"})
-    assert load_scorer(tmp_path / "old.safetensors")[0].network.config == config.network
+    assert load_checkpoint(tmp_path / "old.safetensors")[0].network.config == config.network

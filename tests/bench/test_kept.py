@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from vastsum.bench.methods.registry import METHODS
-from vastsum.bench.protocols import Protocol, recipe_under
+from vastsum.bench.protocols import Protocol, method_under
 from vastsum.bench.published import published
 from vastsum.types import Kind
 
@@ -108,7 +108,7 @@ def test_what_is_kept_was_trained_by_todays_settings(dataset: str) -> None:
         # Transfer trains on the other file.
         kind = {"tvsum": "summe", "summe": "tvsum"}[dataset] if regime == "transfer" else dataset
         method = learn(cast(Kind, kind))
-        method.recipe = recipe_under("5fcv" if regime == "whole" else regime, method.recipe)
+        method = method_under("5fcv" if regime == "whole" else regime, method)
         then, now = training["settings"], method.trained_by
         assert {setting for setting in now if setting.startswith(("network.", "loss."))} <= then.keys()
         assert asdict(method.recipe).keys() <= then.keys()

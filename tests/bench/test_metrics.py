@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from vastsum.bench.data import BenchmarkVideo, Dataset, load_dataset, load_splits
-from vastsum.bench.measures.calibration import calibration
-from vastsum.bench.measures.metrics import agreement, caught, f1_score, judge, rank_correlations
-from vastsum.bench.measures.references import (
+from vastsum.bench.measures import agreement, calibration, caught, f1_score, judge, rank_correlations, robustness
+from vastsum.bench.methods.ridge import RidgeScorer
+from vastsum.bench.references import (
     human_agreement,
     length_agreement,
     mean_annotator_agreement,
@@ -21,8 +21,6 @@ from vastsum.bench.measures.references import (
     uniform_agreement,
     uniform_clips,
 )
-from vastsum.bench.measures.robustness import robustness
-from vastsum.bench.methods.ridge import RidgeScorer
 from vastsum.selection import select, summary_mask
 from vastsum.types import Decoder, Prediction, Segments
 

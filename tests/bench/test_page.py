@@ -39,10 +39,10 @@ def page_data(section: Section, folder: Path) -> Any:
 def test_tables_hold_the_rows_and_their_means(measured: Section, tmp_path: Path) -> None:
     agreement, trust = page_data(measured, tmp_path)["tables"]
     assert [row["method"] for row in agreement["rows"]] == [
-        "Ridge", "Random", "Length only", "Uniform clips", "Human", "Mean annotator",
+        "Ridge, λ fixed", "Random", "Length only", "Uniform clips", "Human", "Mean annotator",
     ]  # fmt: skip
     assert [row["kind"] for row in agreement["rows"]] == ["measured", *["reference"] * 5]
-    assert [row["method"] for row in trust["rows"]] == ["Ridge"]  # the others have no uncertainty
+    assert [row["method"] for row in trust["rows"]] == ["Ridge, λ fixed"]  # the others have no uncertainty
     tau = next(n for n, column in enumerate(agreement["columns"]) if column["metric"] == "tau")
     ridge = measured.rows[0].summary()
     assert agreement["rows"][0]["cells"][tau] == ridge["tau"]
@@ -56,7 +56,7 @@ def test_curves_are_predictions_and_annotations(measured: Section, tmp_path: Pat
     for shown in videos:
         video, result = measured.videos[shown["name"]], results[shown["name"]]
         assert result.prediction is not None
-        prediction = shown["predictions"]["Ridge · last"]
+        prediction = shown["predictions"]["Ridge, λ fixed · last"]
         assert np.allclose(prediction["mean"], result.prediction.mean, atol=1e-4)
         assert np.allclose(prediction["std"], result.prediction.std, atol=1e-4)
         annotations = np.frombuffer(b64decode(shown["annotations"]), np.uint8).reshape(shown["n_annotators"], -1) / 255

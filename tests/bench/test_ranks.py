@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from vastsum.bench.measures.ranks import kendall_tau_b, spearman_rho
+from vastsum.bench.measures import kendall_tau_b, spearman_rho
 
 
 def scipys(statistic: object, scores: np.ndarray, references: np.ndarray) -> list[float]:

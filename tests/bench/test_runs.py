@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 import torch
 
-from vastsum.bench.checkpoints import load_scorer, load_tensors
+from vastsum.bench.checkpoints import load_checkpoint, load_tensors
 from vastsum.bench.data import Dataset, load_splits
 from vastsum.bench.data.splits import Splits, all_videos
-from vastsum.bench.measures.metrics import judge
+from vastsum.bench.measures import judge
 from vastsum.bench.methods.recipes import load_config
 from vastsum.bench.methods.vastsum import Config
 from vastsum.bench.plan import Benchmark, Plan, open_plan
@@ -91,7 +91,7 @@ def test_the_log_has_every_epoch_and_the_chosen_one_is_the_best(
     assert [int(row["epoch"]) for row in rows] == [1, 2, 3, 4]
     assert {"total", "main", "rank", "stability", "kl", "learning_rate", "tau"} <= set(rows[0])
     best = max(rows[n_passed_over:], key=lambda row: float(row["tau"]))
-    scorer, meta = load_scorer(folder / "best.safetensors")
+    scorer, meta = load_checkpoint(folder / "best.safetensors")
     assert meta["epoch"] == int(best["epoch"])
     run = load_run(tmp_path / "run")
     watched = [tvsum.relative.videos[name] for name in run.parts(next(run.tasks)).watched]
@@ -240,7 +240,7 @@ def test_broken_runs_and_checkpoints_are_named(tmp_path: Path, tvsum: Dataset) -
     ]  # fmt: skip
     for path, words in cases:
         with pytest.raises(CheckpointError, match=words) as caught:
-            load_scorer(path)
+            load_checkpoint(path)
         assert str(caught.value).startswith(str(path))
         assert "\n" not in str(caught.value)
     (run / "bench.json").write_text("{}")

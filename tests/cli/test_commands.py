@@ -16,7 +16,7 @@ import h5py
 import pytest
 from broken import BREAKAGES, write_good
 
-from vastsum.bench.checkpoints import load_scorer as load_checkpoint
+from vastsum.bench.checkpoints import load_checkpoint
 from vastsum.bench.data import load_dataset
 from vastsum.scoring.onnx_scorer import load_scorer as load_onnx
 

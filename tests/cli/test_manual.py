@@ -15,6 +15,7 @@ import typer
 from rich.text import Text
 
 from vastsum.cli.app import app
+from vastsum.export import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARE = ROOT / "share"
@@ -24,6 +25,10 @@ PAGE = SHARE / "man" / "man1" / "vastsum.1"
 def test_the_manual_is_that_of_the_program() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_manual.py"))["manual"]()
     assert PAGE.read_text(encoding="utf-8") == made, "run: make manual"
+
+
+def test_the_manual_names_every_format() -> None:
+    assert f"Any of {','.join(FORMATS)}." in PAGE.read_text(encoding="utf-8")
 
 
 def test_the_manual_can_be_read() -> None:

@@ -68,7 +68,7 @@ def test_one_protocol_can_be_looked_at_alone(browser: Any, page_file: Path) -> N
         assert protocols.all_inner_texts() == ["last", "5fcv", *[""] * 5]
         page.get_by_label("Protocol, <i>tvsum</i>").select_option("5fcv")
         assert protocols.all_inner_texts() == ["5fcv", *[""] * 5]
-        assert page.get_by_label("Method").first.locator("option").all_inner_texts() == ["Ridge · 5fcv"]
+        assert page.get_by_label("Method").first.locator("option").all_inner_texts() == ["Ridge, λ fixed · 5fcv"]
 
 
 def test_a_video_is_shown_against_each_person(browser: Any, page_file: Path, tvsum: Dataset) -> None:

@@ -177,7 +177,10 @@ def test_folder_where_a_result_should_go(
     assert not names_in(tmp_path)
 
 
-ROOM = {"mp4": 10_000, "json": 500, "png": 1000, "storyboard": 1000, "otio": 100, "edl": 20, "vtt": 5}
+ROOM = {
+    "mp4": 10_000, "json": 500, "png": 1000, "storyboard": 1000, "otio": 100, "edl": 20, "vtt": 5, "fcpxml": 100,
+    "kdenlive": 100, "mlt": 100, "gif": 500, "webp": 500,
+}  # fmt: skip
 ON_A_FULL_DISK = """
 import resource, sys
 from vastsum.cli import main

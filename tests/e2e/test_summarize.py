@@ -20,14 +20,16 @@ from running import Result, assert_one_line_error, assert_sound_summary, names_i
 
 import vastsum
 from vastsum.errors import ConfigError, OutputError
+from vastsum.export import FORMATS
+from vastsum.export.otio import write_otio
 
 SUMMARISED = [
     "h264 mp4", "h264 mkv", "h264 avi", "hevc mp4", "hevc mkv", "vp9 webm", "av1 mp4", "av1 webm", "mpeg4 avi",
     "mpeg4 mov", "10 bit", "variable rate", "variable rate mp4", "rotated 90", "rotated 270", "odd size", "two videos",
     "cover picture", "start offset", "2 s", "1 frame", "1 frame webm",
 ]  # fmt: skip
-ENDINGS = {"mp4", "json", "png", "storyboard.png", "html", "edl", "otio", "vtt"}
-EVERYTHING = "--formats=mp4,json,png,storyboard,html,edl,otio,vtt"
+ENDINGS = {format.suffix.removeprefix(".summary.") for format in FORMATS.values()}
+EVERYTHING = f"--formats={','.join(FORMATS)}"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,7 @@ def all_kinds(
 ) -> tuple[Callable[[str], Path], Path, Result]:
     """Every kind of video summarised by one command into one folder, in every format."""
     out = tmp_path_factory.mktemp("all") / "results"
-    return video_of, out, summarize(*map(video_of, SUMMARISED), "-o", out, EVERYTHING)
+    return video_of, out, summarize(*map(video_of, SUMMARISED), "-o", out, EVERYTHING, "--relative-media")
 
 
 @pytest.mark.parametrize("kind", SUMMARISED)
@@ -58,13 +60,17 @@ def test_every_kind_of_video(all_kinds: tuple[Callable[[str], Path], Path, Resul
 
 def test_every_format_can_be_opened(all_kinds: tuple[Callable[[str], Path], Path, Result]) -> None:
     out = all_kinds[1]
-    for ending in ("png", "storyboard.png"):
+    for ending in ("png", "storyboard.png", "webp", "gif", "cover.jpg"):
         with Image.open(out / f"h264_mp4.summary.{ending}") as picture:
             assert min(picture.size) > 50
             picture.load()
     assert (out / "h264_mp4.summary.edl").read_text().startswith("TITLE:")
     assert '"OTIO_SCHEMA"' in (out / "h264_mp4.summary.otio").read_text()
     assert (out / "h264_mp4.summary.vtt").read_text().startswith("WEBVTT")
+    for ending in ("fcpxml", "xml", "mlt", "kdenlive"):
+        text = (out / f"h264_mp4.summary.{ending}").read_text()
+        (named,) = set(re.findall(r'[">](\.\.[^"<]*h264_mp4\.mp4)', text))
+        assert (out / named).samefile(all_kinds[0]("h264 mp4")), "named as seen from the results"
 
 
 def test_the_mp4_starts_playing_before_it_is_there_in_full(
@@ -81,7 +87,8 @@ def test_the_mp4_starts_playing_before_it_is_there_in_full(
 
 
 def test_several_video_streams_are_noted(all_kinds: tuple[Callable[[str], Path], Path, Result]) -> None:
-    notes = [line for line in all_kinds[2].stderr.splitlines() if line.startswith("note: ")]
+    told = [line for line in all_kinds[2].stderr.splitlines() if line.startswith("note: ")]
+    notes = [note for note in told if "uneven or unusual times" not in note]  # which editing programs are told of
     assert len(notes) == 1, notes
     assert "two_videos.mkv: the largest of 2 video streams is used" in notes[0]
 
@@ -307,6 +314,18 @@ def test_names(run_here: Callable[..., Result], video_of: Callable[[str], Path],
     assert summary.video.path == video
 
 
+def test_media_relative_to_the_files_for_editing_programs(
+    run_here: Callable[..., Result], video_of: Callable[[str], Path], tmp_path: Path
+) -> None:
+    command = ["summarize", video_of("2 s"), "--formats=mlt", "--relative-media", "-o"]
+    assert run_here(*command, tmp_path).returncode == 0
+    named = re.search('name="resource">(.*)<', (tmp_path / "2_s.summary.mlt").read_text())
+    assert named is not None
+    assert not Path(named[1]).is_absolute()
+    assert (tmp_path / named[1]).samefile(video_of("2 s"))
+    assert_one_line_error(run_here(*command, "s3://bucket/out"), "--relative-media", "no file can be relative to s3://")
+
+
 def test_variable_rate_budget_is_of_time_on_screen(tmp_path: Path) -> None:
     """Ten seconds at 2 frames a second, then ten at 40: a share of frames is not a share of time."""
     times = [*range(0, 10_000, 500), *range(10_000, 20_000, 25)]
@@ -344,7 +363,7 @@ def test_what_is_written_finds_its_video_from_anywhere(
     monkeypatch.chdir(films)
     summary = vastsum.summarize("a.mp4", fast=True)
     summary.save(f"{out}/a.json")
-    summary.save(f"{out}/a.otio")
+    write_otio(summary, Path(out, "a.otio"), relative_media=out == ".")
     if out == ".":
         films = films.rename(tmp_path / "moved")
     monkeypatch.chdir(tmp_path)

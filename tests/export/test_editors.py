@@ -43,24 +43,19 @@ def test_edl_events_are_the_chosen_segments_one_after_another(fps: float, base: 
     assert lines.count("* FROM CLIP NAME: holiday.mp4") == len(rows)
 
 
-def test_edl_at_29_97_is_drop_frame_unless_told_otherwise(tmp_path: Path) -> None:
+def test_edl_at_29_97_is_drop_frame(tmp_path: Path) -> None:
     summary = make_summary(fps=30000 / 1001, n_frames=18_000, n_segments=10).with_budget(
         0.9, keep=[1], leave_out=[0, 2]
     )
     write_edl(summary, tmp_path / "drop.edl")
     assert "FCM: DROP FRAME" in (tmp_path / "drop.edl").read_text()
     assert events(tmp_path / "drop.edl")[0][3:] == ("00:01:00;02", "00:02:00;04", "00:00:00;00", "00:01:00;02")
-    write_edl(summary, tmp_path / "non.edl", drop_frame=False)
-    assert "FCM: NON-DROP FRAME" in (tmp_path / "non.edl").read_text()
-    assert events(tmp_path / "non.edl")[0][3:5] == ("00:01:00:00", "00:02:00:00")
-    write_edl(make_summary(fps=25), tmp_path / "pal.edl", drop_frame=True)
-    assert "FCM: NON-DROP FRAME" in (tmp_path / "pal.edl").read_text()  # nothing to drop
 
 
 def test_edl_of_an_unusual_rate_goes_by_time_and_says_so(tmp_path: Path) -> None:
     summary = make_summary(fps=15, n_frames=900)
     text = summary.save(tmp_path / "a.edl").read_text()
-    assert "COUNTED BY TIME AT 30.000 A SECOND" in text
+    assert "* COMMENT: ITS FRAMES COME AT UNEVEN OR UNUSUAL TIMES, 15.000 A SECOND" in text
     assert text.index("001  ") < text.index("*"), "OpenTimelineIO's reader takes no comment before the first event"
     for row, segment in zip(events(tmp_path / "a.edl"), summary.pieces, strict=True):
         assert frames(row[3], 30) == round(segment.start_s * 30)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import av
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageSequence
 from summaries import COLOURS, make_summary
 
 from vastsum.errors import ConfigError, OutputError, VideoError
-from vastsum.export import FORMATS, drawing, format_of, storyboard
+from vastsum.export import FORMATS, drawing, format_of, preview, storyboard
+from vastsum.export.cover import quality
 from vastsum.export.drawing import BAND, CLEAR, LEFT_OUT, UNLIKELY, Canvas, chance_colour
+from vastsum.export.preview import write_gif
 from vastsum.export.storyboard import write_storyboard
 from vastsum.summary import Summary
 from vastsum.types import Prediction
@@ -173,26 +176,26 @@ def test_every_format_is_found_by_its_suffix_and_written(name: str, filmed: Summ
         ("storyboard.png", "storyboard"),
         ("a.b.png", "png"),
         ("a.summary.storyboard.PNG", "storyboard"),
+        ("a.cover.jpg", "cover"),
+        ("a.xml", "premiere"),
     ],
 )
 def test_endings_decide_the_format(name: str, format: str) -> None:
     assert format_of(Path(name)) == format
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a", "a.storyboard", ".png"])
+@pytest.mark.parametrize("name", ["a.docx", "a", "a.storyboard", ".png", "a.jpg"])
 def test_unknown_endings_are_refused_and_the_known_ones_named(name: str, summary: Summary, tmp_path: Path) -> None:
-    with pytest.raises(
-        ConfigError, match=r"use \.mp4, \.json, \.png, \.html, \.edl, \.otio, \.vtt or \.storyboard\.png"
-    ):
+    with pytest.raises(ConfigError, match=r"use \.mp4, \.json, \.png, .*\.xml, .*\.gif or \.cover\.jpg, or name"):
         summary.save(tmp_path / name)
 
 
 def test_unknown_formats_are_refused(summary: Summary, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="'gif' is not known; choose one of mp4, json"):
-        summary.save(tmp_path / "a.json", format="gif")
+    with pytest.raises(ConfigError, match="'avi' is not known; choose one of mp4, json"):
+        summary.save(tmp_path / "a.json", format="avi")
 
 
-@pytest.mark.parametrize("name", ["json", "png", "edl", "otio", "vtt", "mp4", "storyboard"])
+@pytest.mark.parametrize("name", FORMATS)
 def test_places_that_cannot_be_written_are_named(name: str, filmed: Summary, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="file"):
@@ -203,3 +206,89 @@ def test_a_video_that_grew_shorter_is_refused_clearly(filmed: Summary, tmp_path:
     longer = make_summary(filmed.video.path, n_frames=3000, budget=0.2)
     with pytest.raises(VideoError, match="are not in it"):
         replace(longer, timeline=None).save(tmp_path / "a.mp4")
+
+
+@pytest.mark.parametrize("name", ["gif", "webp"])
+def test_a_preview_moves_through_the_best_pieces(name: str, filmed: Summary, tmp_path: Path) -> None:
+    filmed = filmed.with_budget(0.5, keep=[1, 4, 9], leave_out=[0, 2, 3, 5, 6, 7, 8])  # of three colours
+    filmed.save(tmp_path / f"a.{name}")
+    with Image.open(tmp_path / f"a.{name}") as image:
+        shown = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(image)]
+        image.seek(0)
+        assert image.info["loop"] == 0, "forever"
+        assert image.size == (160, 90), "never enlarged"
+    order = [next(k for k, colour in enumerate(COLOURS) if share_near(picture, colour) > 0.9) for picture in shown]
+    assert order == sorted(order)
+    assert set(order) == {filmed.highlight(piece) // 60 for piece in filmed.pieces}
+
+
+@pytest.mark.parametrize(("seconds", "expected_s"), [(1.0, 1.0), (6.0, 3.0)])
+def test_a_preview_lasts_as_long_as_is_asked_and_no_longer_than_the_summary(
+    seconds: float, expected_s: float, filmed: Summary, tmp_path: Path
+) -> None:
+    filmed = filmed.with_budget(0.25)
+    write_gif(filmed, tmp_path / "a.gif", seconds=seconds)
+    with Image.open(tmp_path / "a.gif") as image:
+        lasts_ms = sum(frame.info["duration"] for frame in ImageSequence.Iterator(image))
+    assert lasts_ms / 1000 == pytest.approx(min(expected_s, filmed.duration_s), abs=0.11)
+
+
+def test_what_short_pieces_leave_of_a_preview_is_for_longer_ones() -> None:
+    kept = [2, *range(10, 20)]  # 0.4 s and 4 s
+    summary = make_summary(n_segments=30).with_budget(0.4, keep=kept, leave_out=[k for k in range(30) if k not in kept])
+    parts = preview._parts_s(summary, 3.0)
+    assert [stop - start for start, stop in parts] == [pytest.approx(0.4), pytest.approx(2.6)]
+    assert all(any(p.start_s <= start < stop <= p.end_s + 1e-9 for p in summary.pieces) for start, stop in parts)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (720, 1280)])
+def test_previews_of_large_videos_are_small(size: tuple[int, int], tmp_path: Path) -> None:
+    path = tmp_path / "a.mp4"
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libx264", rate=Fraction(5), options={"preset": "ultrafast"})
+        stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
+        for n in range(10):
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.full((size[1], size[0], 3), 25 * n, np.uint8))))
+        out.mux(stream.encode(None))
+    summary = make_summary(path, fps=5, n_frames=10, n_segments=2, size=size, budget=0.5)
+    for name, side in (("gif", 320), ("webp", 480), ("cover", 1280)):
+        summary.save(tmp_path / name, format=name)
+        with Image.open(tmp_path / name) as image:
+            assert image.size == tuple(value * side // 1280 for value in size)
+
+
+def test_the_cover_is_the_sharp_and_well_lit_picture_of_the_best_piece(tmp_path: Path) -> None:
+    path, n_sharp = tmp_path / "a.mp4", 33
+    rng = np.random.default_rng(0)
+    noise = rng.integers(0, 256, (9, 16, 1)).repeat(3, axis=2).repeat(10, axis=0).repeat(10, axis=1)
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream("libx264", rate=Fraction(12), options={"preset": "ultrafast", "qp": "10"})
+        stream.width, stream.height, stream.pix_fmt = 160, 90, "yuv420p"
+        for n in range(60):
+            # Blurred pictures, dark ones, and one that is neither; in another piece there are more of these.
+            blurred = np.asarray(Image.fromarray(noise.astype(np.uint8)).resize((8, 5)).resize((160, 90)))
+            picture = noise if n % 2 else blurred
+            shown = picture if n in range(n_sharp, n_sharp + 3) or n < 24 or not n % 2 else picture // 8
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(shown.astype(np.uint8)))))
+        out.mux(stream.encode(None))
+    summary = make_summary(path, fps=12, n_frames=60, n_segments=5)
+    best = replace(summary.segments[2], importance=9.0)
+    chosen = tuple(replace(best if n == 2 else s, selected=n in (0, 2)) for n, s in enumerate(summary.segments))
+    replace(summary, segments=chosen).save(tmp_path / "a.cover.jpg")
+    with Image.open(tmp_path / "a.cover.jpg") as image:
+        cover = np.asarray(image.convert("L")).astype(int)
+    assert np.abs(cover - noise[:, :, 0]).mean() < 15
+
+
+def test_dark_blurred_and_burnt_out_pictures_are_no_covers() -> None:
+    sharp = np.random.default_rng(0).integers(64, 192, (90, 160, 3)).astype(np.uint8)
+    blurred = np.asarray(Image.fromarray(sharp).resize((16, 9)).resize((160, 90)))
+    others = [blurred, sharp // 4, 191 + sharp // 4, np.zeros_like(sharp), sharp[:1, :1]]
+    assert max(map(quality, others)) < quality(sharp) / 2
+
+
+@pytest.mark.parametrize("name", ["gif", "webp", "cover"])
+def test_moving_and_still_pictures_need_the_video(name: str, summary: Summary, tmp_path: Path) -> None:
+    with pytest.raises(VideoError, match=r"holiday.mp4: no such file"):
+        summary.save(tmp_path / "a", format=name)
+    assert not list(tmp_path.iterdir())

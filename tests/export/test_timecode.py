@@ -125,15 +125,20 @@ def test_measured_rates_snap_to_the_standard_ones(fps: float, rate: Fraction | N
     assert nearest_standard_rate(fps) == rate
 
 
-@pytest.mark.parametrize(("fps", "rate"), [(15, 30), (12.5, 25), (14.7, 24), (1, 24), (240, 60), (57, 60)])
-def test_unusual_rates_are_counted_by_time_at_a_standard_one(fps: float, rate: int) -> None:
+@pytest.mark.parametrize(
+    ("fps", "rate"),
+    [(15, 30), (12.5, 25), (14.7, 24), (1, 24), (240, 60), (57, 60), (15000 / 1001, Fraction(30000, 1001))],
+)
+def test_unusual_rates_are_counted_by_time_at_a_standard_one(fps: float, rate: Fraction) -> None:
     summary = make_summary(fps=fps)
     clock = FrameClock.of(summary)
     assert (clock.rate, clock.even) == (rate, False)
     for segment in summary.segments:
-        start, stop = clock.span(segment)
+        last_s = segment.end_s - 1 / fps
+        start, stop = clock.span(segment, last_s)
         assert start < stop
-        assert start / rate == pytest.approx(segment.start_s, abs=0.5 / rate + 1e-9)
+        assert -1e-6 < start / rate - segment.start_s < 1 / rate
+        assert (stop - 1) / rate <= max(last_s, start / rate) + 1e-6
     assert clock.n_frames(summary) == round(summary.video.duration_s * rate)
 
 
@@ -153,6 +158,22 @@ def test_unusual_rates_are_counted_by_time_at_a_standard_one(fps: float, rate: i
 )
 def test_drop_frame_time_code_keeps_up_with_the_clock(frame: int, code: str) -> None:
     assert FrameClock(Fraction(30000, 1001), even=True).timecode(frame) == code
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 2_000_000), st.sampled_from([Fraction(30000, 1001), Fraction(60000, 1001), Fraction(25)]))
+def test_a_time_code_is_read_back_as_its_frame(frame: int, rate: Fraction) -> None:
+    clock = FrameClock(rate, even=True)
+    assert clock.frame_of(clock.timecode(frame)) == frame
+    assert clock.frame_of(clock.timecode(frame, drop_frame=False)) == frame
+
+
+@pytest.mark.parametrize(
+    "code", ["", "now", "00:00:01:25", "00:61:00:00", "00:00:00;00", "99:00:00:00", "00:00:00:00 "]
+)
+def test_what_is_no_time_code_at_the_rate_is_none(code: str) -> None:
+    assert FrameClock(Fraction(25), even=True).frame_of(code) is None
+    assert FrameClock(Fraction(30000, 1001), even=True).frame_of("00:01:00;00") is None  # dropped
 
 
 @settings(max_examples=300, deadline=None)

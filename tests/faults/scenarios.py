@@ -206,7 +206,7 @@ RESEARCH = [
         name="evaluate",
         arguments=("evaluate", "{inputs}/run", "{inputs}/data.h5", "--json={output}/found.json",
                    "--html={output}/found.html"),
-        about=("bench/report.py", "bench/page", "bench/measures", "bench/checkpoints.py", "cli/evaluate.py"),
+        about=("bench/report.py", "bench/page", "bench/measures.py", "bench/checkpoints.py", "cli/evaluate.py"),
         make_inputs=_trained,
         replaces=("found.json", "found.html"),
     ),

@@ -140,6 +140,18 @@ def test_other_settings_are_not_mixed_into_a_folder(films: Callable[[int], Path]
     assert vastsum.Summary.load(out / "below/0.summary.json").budget.fraction == 0.3
 
 
+def test_a_run_that_is_older_than_an_option_is_resumed(films: Callable[[int], Path], tmp_path: Path) -> None:
+    folder, out, pool_of = films(1), tmp_path / "out", partial(local_pool, n_workers=1, threads=1)
+    summarize_into(folder, out, pool_of)
+    (run,) = out.rglob("run.json")
+    asked = json.loads(run.read_text())
+    del asked["relative_media"]
+    run.write_text(json.dumps(asked))
+    before = results_in(out)
+    summarize_into(folder, out, pool_of)
+    assert results_in(out) == before
+
+
 def test_a_run_that_cannot_start_leaves_nothing(films: Callable[[int], Path], tmp_path: Path) -> None:
     refused = subprocess.run(
         vastsum_command(films(2), "-o", tmp_path / "out", "--model=absent.onnx"), capture_output=True, text=True

@@ -14,14 +14,13 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from vastsum.bench.methods.settings import flatten
-from vastsum.bench.methods.vastsum import Config, VastsumNetwork, VastsumScorer, likelihood_of
+from vastsum.bench.methods.vastsum import Config, NetworkConfig, VastsumNetwork, VastsumScorer, likelihood_of
 from vastsum.errors import CheckpointError, ConfigError, OutputError
 from vastsum.files import atomic_path
 
 FORMAT = 1
 BOOKMARK_EVERY_S = 300.0
 LARGEST_BOOKMARK = 2 * 2**30  # bytes; many networks in one program may be more than it is worth to write down
-RETIRED = frozenset({"training.checkpoint_every"})  # settings of earlier versions that change no number
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
@@ -53,23 +52,24 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, meta
 
 
-def recorded_config(content: Mapping[str, Any], path: Path) -> Config:
-    """The settings that a checkpoint or a run was written with: another version may have had others."""
+def recorded_network(content: Mapping[str, Any], path: Path) -> NetworkConfig:
+    """The sizes that a checkpoint was written with. Another version may have had others; how it was trained no longer
+    matters."""
     try:
-        settings = {name: value for name, value in flatten(content, str(path)).items() if name not in RETIRED}
-        return Config().with_settings(settings, str(path))
+        settings = {name: value for name, value in flatten(content, str(path)).items() if name.startswith("network.")}
+        return Config().with_settings(settings, str(path)).network
     except ConfigError as error:
         remedy = "train it again, or use the version of vastsum that made it"
         raise CheckpointError(path, f"has settings that this version does not ({error.problem})", remedy) from error
 
 
-def load_scorer(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
+def load_checkpoint(path: Path) -> tuple[VastsumScorer, dict[str, Any]]:
     """The network of a checkpoint, ready to predict, and what the checkpoint says of itself."""
     tensors, meta = load_tensors(path)
     if not all(tensor.isfinite().all() for tensor in tensors.values()):
         raise CheckpointError(path, "holds weights that are no numbers", "train it again at a lower learning rate")
     try:
-        network = VastsumNetwork(recorded_config(meta["config"], path).network)
+        network = VastsumNetwork(recorded_network(meta["config"], path))
         network.load_state_dict(tensors)
         likelihood = likelihood_of(meta["kind"])
     except (KeyError, RuntimeError) as error:

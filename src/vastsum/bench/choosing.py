@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vastsum.bench.measures.metrics import judge
+from vastsum.bench.measures import judge
 from vastsum.bench.plan import Benchmark, Plan
 from vastsum.bench.rows import MethodRow
 from vastsum.bench.table import NOTHING, Table, decimals

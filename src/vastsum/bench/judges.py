@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from vastsum.bench.data import BenchmarkVideo
-from vastsum.bench.measures.measure import measure
-from vastsum.bench.measures.metrics import judge
+from vastsum.bench.measures import judge, measure
 from vastsum.jobs.local import local_pool
 from vastsum.jobs.pool import Do, Pool, Tell
 from vastsum.types import Kind, Prediction

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from vastsum.bench.data.splits import Splits
 from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.registry import Entry, configured, entry_of
 from vastsum.bench.methods.vastsum import Config
-from vastsum.bench.protocols import Parts, Protocol, parts_of
+from vastsum.bench.protocols import Parts, Protocol, method_under, parts_of
 from vastsum.bench.records import Record, Regime, Task, forget, read
 from vastsum.errors import ConfigError, OutputError
 from vastsum.files import write_json
@@ -141,12 +141,12 @@ class Plan:
         return (self.others(own)[0] if task.regime == "transfer" else own).dataset.kind
 
     def learned(self, task: Task) -> LearnedMethod:
-        """The task's method with its own recipe, but for a cap on its epochs where the plan has one."""
+        """The task's method with its own recipe, but for a cap on its epochs where the plan has one, and for what its
+        protocol says of choosing one."""
         learn = self.entry(task.method).learn
         assert learn is not None
         method = learn(self.training_kind(task))
-        method.recipe = replace(method.recipe, epochs=self.epochs(method.recipe.epochs))
-        return method
+        return method_under(task.chosen_by, method.with_recipe(epochs=self.epochs(method.recipe.epochs)))
 
     def material(self, task: Task) -> Material:
         relative = self.entry(task.method).relative

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from vastsum.bench.data import Split
-from vastsum.bench.methods.learned import Recipe
+from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.errors import DataError
 
 Protocol = Literal["5fcv", "tvt", "last", "transfer"]
@@ -48,6 +48,6 @@ def parts_of(splits: Sequence[Split], index: int, protocol: Protocol) -> Parts:
     return Parts(train, validation, split.test)
 
 
-def recipe_under(protocol: Protocol, recipe: Recipe) -> Recipe:
+def method_under(protocol: Protocol, method: LearnedMethod) -> LearnedMethod:
     """`5fcv` takes the best of all epochs, as published: a recipe's own say is in what validation videos choose."""
-    return replace(recipe, chosen_after=0.0) if protocol == "5fcv" else recipe
+    return method.with_recipe(chosen_after=0.0) if protocol == "5fcv" else method

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from vastsum import __version__
-from vastsum.bench.checkpoints import load_scorer
+from vastsum.bench.checkpoints import load_checkpoint
 from vastsum.bench.columns import AGREEMENT, TRUST
 from vastsum.bench.data import BenchmarkVideo, Dataset
-from vastsum.bench.measures.measure import measure, numbers
-from vastsum.bench.measures.metrics import Agreement
-from vastsum.bench.measures.references import (
+from vastsum.bench.measures import Agreement, measure, numbers
+from vastsum.bench.methods.ridge import RidgeScorer
+from vastsum.bench.protocols import MEANING
+from vastsum.bench.references import (
     human_agreement,
     length_agreement,
     mean_annotator_agreement,
     random_agreement,
     uniform_agreement,
 )
-from vastsum.bench.methods.ridge import RidgeScorer
-from vastsum.bench.protocols import MEANING
 from vastsum.bench.runs import Run
 from vastsum.errors import CheckpointError
 from vastsum.scoring.base import Scorer
@@ -124,7 +123,7 @@ def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = l
     trained on all videos of a file is judged on another one, on all its videos."""
     transfer = not any(split.test for split in run.splits)
     _require_other_data(run, dataset) if transfer else _require_same_data(run, dataset)
-    seen = dataset.seen(relative=run.config.network.relative)
+    seen = dataset.seen(relative=run.network.relative)
     tasks = list(run.tasks)
     missing = [task for task in tasks if not run.is_done(task)]
     if missing:
@@ -141,7 +140,7 @@ def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = l
         names = dataset.videos if transfer else run.parts(task).test
         for weights, row in rows.items():
             path = run.checkpoint(task, weights)
-            scorer, _ = load_scorer(path)
+            scorer, _ = load_checkpoint(path)
             _require_width(path, scorer.network.config.feature_width, seen)
             row.results += _score(scorer, [seen.videos[name] for name in names], dataset, task.split, task.seed)
     progress("reference rows")
@@ -156,7 +155,7 @@ def evaluate_run(run: Run, dataset: Dataset, progress: Callable[[str], None] = l
 
 def evaluate_checkpoint(path: Path, dataset: Dataset) -> EvaluationReport:
     """One checkpoint on videos it has not seen: its own test videos, or all of a file it was not trained on."""
-    scorer, meta = load_scorer(path)
+    scorer, meta = load_checkpoint(path)
     seen = dataset.seen(relative=scorer.network.config.relative)
     _require_width(path, scorer.network.config.feature_width, seen)
     same_file = meta["data"]["fingerprint"] == dataset.fingerprint
@@ -176,7 +175,7 @@ def evaluate_checkpoint(path: Path, dataset: Dataset) -> EvaluationReport:
 def reference_rows(dataset: Dataset, tests: Sequence[Sequence[str]], trainings: Sequence[Sequence[str]]) -> list[Row]:
     """Chance, lengths, uniform clips, people and, where training videos are known, a ridge, on the same test videos."""
     kind, rng = dataset.kind, np.random.default_rng(0)
-    ridge = Row("Ridge", "last", "closed-form linear model on single frames, smoothed")
+    ridge = Row("Ridge, λ fixed", "last", "closed-form linear model on single frames, smoothed")
     references: list[tuple[Row, int, Callable[[BenchmarkVideo], Agreement | None]]] = [
         (Row("Random", "none", "uniform random scores"), N_RANDOM_SEEDS, lambda v: random_agreement(v, kind, rng)),
         (Row("Length only", "none", "constant scores: the lengths of the segments decide"), 1,

@@ -9,7 +9,7 @@ import numpy as np
 
 from vastsum.bench.methods.registry import Entry
 from vastsum.bench.plan import Benchmark, Plan
-from vastsum.bench.protocols import MEANING, Protocol, recipe_under
+from vastsum.bench.protocols import MEANING, Protocol
 from vastsum.bench.published import Published, published
 from vastsum.bench.records import Record, unpacked
 from vastsum.bench.report import Row, VideoResult, reference_rows
@@ -90,9 +90,7 @@ def _method_row(plan: Plan, benchmark: Benchmark, method: str) -> MethodRow:
         else:
             row.n_parameters = result.get("n_parameters")
             if entry.learn is not None:
-                learned = plan.learned(task)
-                learned.recipe = recipe_under(task.chosen_by, learned.recipe)
-                n_outdated += _is_outdated(result, learned.trained_by)
+                n_outdated += _is_outdated(result, plan.learned(task).trained_by)
             if task.regime == "whole" and "watched_tau" in result:
                 test_tau.append(result["watched_tau"])
             for protocol in plan.protocols:

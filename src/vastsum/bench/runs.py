@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
-from vastsum.bench.checkpoints import recorded_config, save_tensors
+from vastsum.bench.checkpoints import recorded_network, save_tensors
 from vastsum.bench.data import Split
-from vastsum.bench.methods.vastsum import Config
+from vastsum.bench.methods.vastsum import NetworkConfig
 from vastsum.bench.plan import FORMAT, MAX_SEEDS, OLD_RUN, Plan, is_finished
 from vastsum.bench.protocols import Parts, Protocol, parts_of
 from vastsum.bench.records import REGIMES, Task, read
@@ -73,7 +73,7 @@ class Run:
     split_source: str
     splits: tuple[Split, ...]
     n_seeds: int
-    config: Config
+    network: NetworkConfig
 
     @property
     def tasks(self) -> Iterator[Task]:
@@ -120,7 +120,7 @@ def _parsed(folder: Path, content: dict[str, Any], path: Path) -> Run:
             Split(_names(part["train"]), _names(part["test"]), _names(part["validation"])) for part in data["splits"]
         ),
         n_seeds=content["seeds"],
-        config=recorded_config(content["config"], path),
+        network=recorded_network(content["config"], path),
     )
     if run.kind not in get_args(Kind) or run.protocol not in get_args(Protocol) or content["format"] != FORMAT:
         raise ValueError(f"{run.kind}, {run.protocol}, format {content['format']}")

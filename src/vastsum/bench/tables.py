@@ -8,10 +8,8 @@ from dataclasses import replace
 from vastsum.bench.choosing import chance_note, choosing_table, every_epoch
 from vastsum.bench.columns import AGREEMENT, OURS, TRUST
 from vastsum.bench.cost import Cost, costs
-from vastsum.bench.curves import curves
-from vastsum.bench.page.bench import bench_section
-from vastsum.bench.page.evaluation import write_page
-from vastsum.bench.picture import picture
+from vastsum.bench.page.evaluation import Quoted, Section, write_page
+from vastsum.bench.page.pictures import curves, picture
 from vastsum.bench.plan import Benchmark, Plan
 from vastsum.bench.protocols import MEANING, Protocol
 from vastsum.bench.published import PER_SPLIT
@@ -60,6 +58,29 @@ def write_tables(plan: Plan, report: Callable[[str], None] = lambda _: None) -> 
     title = ", ".join(benchmark.name for benchmark in plan.benchmarks)
     write_page(sections, folder / "tables.html", title=title)
     return tables
+
+
+def bench_section(benchmark: Benchmark, methods: Sequence[MethodRow], notes: Sequence[str]) -> Section:
+    """The section of one benchmark file."""
+    dataset = benchmark.dataset
+    # A reference is the same row under every protocol.
+    rows = {id(row): row for method in methods for row in method.rows.values()}
+    return Section(
+        benchmark.name,
+        dataset.kind,
+        list(rows.values()),
+        dataset.videos,
+        facts=[f"{len(dataset.videos)} videos", f"splits: {benchmark.splits.source}"],
+        notes=[
+            *notes,
+            *(f"{method.title}: {note}" for method in methods for note in method.notes(*method.rows)),
+        ],
+        quoted=[
+            Quoted(method.title, protocol, "quoted from the paper's tables", {"tau": quoted.tau, "rho": quoted.rho})
+            for method in methods
+            for protocol, quoted in method.published.items()
+        ],
+    )
 
 
 def main_table(plan: Plan, benchmark: Benchmark, protocol: Protocol, rows: Sequence[MethodRow]) -> Table:

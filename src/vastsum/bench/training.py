@@ -172,6 +172,7 @@ class Trainer:
         if len(members) > 1 and not method.stack:
             raise ConfigError("population", "this method's network cannot be stacked", "train one member at a time")
         self.method, self.recipe, self.members, self.device = method, method.recipe, list(members), device
+        self._picks_at_once = GPU_PICKS if device != "cpu" else 0  # on a CPU padding costs more than it saves
         self._videos: dict[int, BenchmarkVideo] = {}  # on the shelf, by identity: names may repeat over several files
         self._stock([video for member in members for video in member.videos])
         width = members[0].videos[0].features.shape[1]
@@ -342,9 +343,8 @@ class Trainer:
             own += [replace(row, share=0.0) for row in own[-1:]] * (most - len(own))
         start = 0
         while start < most:
-            at_once = self.recipe.videos_at_once
-            if self.device != "cpu":
-                at_once = max(1, GPU_PICKS // (len(ranked) * max(own[start].n_picks for own in ranked)))
+            longest = max(own[start].n_picks for own in ranked)
+            at_once = max(1, self._picks_at_once // (len(ranked) * longest))
             yield [row for own in ranked for row in own[start : start + at_once]]
             start += at_once
 
@@ -376,10 +376,9 @@ def groups(method: LearnedMethod, members: Sequence[Member], at_most: int) -> It
 
 
 def learning_rate(recipe: Recipe, epoch: int) -> float:
-    """cosine: down to 0 over all epochs; hold: in full for two thirds of them, then down; constant: never down."""
-    held = {"cosine": 0.0, "hold": 2 / 3, "constant": 1.0}[recipe.schedule]
-    done = (epoch / recipe.epochs - held) / (1 - held) if held < 1 else 0.0
-    return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * max(0.0, done))))
+    """cosine: down to 0 over all epochs; constant: never down."""
+    done = epoch / recipe.epochs if recipe.schedule == "cosine" else 0.0
+    return recipe.learning_rate * 0.5 * (1 + float(np.cos(np.pi * done)))
 
 
 def free_memory() -> None:

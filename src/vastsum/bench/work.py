@@ -19,7 +19,7 @@ from vastsum.bench.judges import Judges
 from vastsum.bench.methods.learned import LearnedMethod
 from vastsum.bench.methods.registry import Entry
 from vastsum.bench.plan import Plan
-from vastsum.bench.protocols import Protocol, recipe_under
+from vastsum.bench.protocols import Protocol
 from vastsum.bench.records import BOOKMARKS, Record, Task, add, packed
 from vastsum.bench.runs import save_training
 from vastsum.bench.training import Member, Trained, free_memory, groups, train_together
@@ -187,7 +187,6 @@ def _results(plan: Plan, group: Group, judges: Judges, report: Report, device: s
         report(group.name, len(group.tasks))
         return fitted
     method = plan.learned(first)
-    method.recipe = recipe_under(first.chosen_by, method.recipe)
 
     def epoch_done(share: float) -> None:
         report(group.name, share * len(group.tasks))

@@ -27,10 +27,10 @@ def export(
         import torch  # noqa: F401  (takes seconds: what is wrong with the arguments is said before)
     except ImportError as error:
         raise MissingExtraError(error.name or "onnx", "train") from error
-    from vastsum.bench.checkpoints import load_scorer
+    from vastsum.bench.checkpoints import load_checkpoint
     from vastsum.bench.export import export_onnx
 
-    scorer, meta = load_scorer(checkpoint)
+    scorer, meta = load_checkpoint(checkpoint)
     card = {key: meta[key] for key in ("kind", "data", "protocol", "split", "seed", "epoch")}
     export_onnx(scorer.network, scorer.likelihood, output, card)
     results.print(f"wrote {output}; use it with: vastsum summarize VIDEO --model {output}", soft_wrap=True)

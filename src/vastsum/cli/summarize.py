@@ -42,7 +42,12 @@ def summarize(
         str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
     ] = None,
     budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
-    formats: Annotated[str, typer.Option(help="Any of mp4,json,png,storyboard,html,edl,otio,vtt.")] = DEFAULT_FORMATS,
+    formats: Annotated[
+        str,
+        typer.Option(
+            help="Any of mp4,json,png,storyboard,html,edl,otio,fcpxml,premiere,kdenlive,mlt,vtt,webp,gif,cover."
+        ),
+    ] = DEFAULT_FORMATS,
     fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
     backbone: Annotated[
         str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
@@ -60,6 +65,9 @@ def summarize(
     ] = False,
     fast: Annotated[
         bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+    ] = False,
+    relative_media: Annotated[
+        bool, typer.Option("--relative-media", help="In files for editing programs, name the video relative to them.")
     ] = False,
     device: Annotated[
         str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
@@ -85,11 +93,16 @@ def summarize(
         from vastsum.export import read_budget
         from vastsum.jobs.inputs import find_videos
         from vastsum.jobs.one import Settings
+        from vastsum.jobs.places import is_url
 
         wanted = _formats(formats)
         read_budget(budget)  # refuse nonsense before any work
         checkpoint = str(weights) if weights else None
-        settings = Settings(budget, wanted, fps, backbone, model, checkpoint, copy, fast, device, decoder, speech)
+        settings = Settings(
+            budget, wanted, fps, backbone, model, checkpoint, copy, fast, device, decoder, speech, relative_media
+        )
+        if relative_media and output and is_url(output):
+            raise ConfigError("--relative-media", f"no file can be relative to {output}", "leave it out")
         if _are_many(videos, output, engine):
             summarize_many(
                 videos,

@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-from vastsum.export.source import has_audio, shown_name
-from vastsum.export.timecode import FrameClock
+from vastsum.export.cutlist import CutList
 from vastsum.files import write_text
 from vastsum.summary import Summary
 
@@ -17,36 +16,32 @@ _TITLE_LENGTH = 70
 _RESERVED_REELS = {"BL", "AX"}  # black, and auxiliary sources
 
 
-def write_edl(summary: Summary, destination: Path, *, drop_frame: bool | None = None) -> None:
+def write_edl(summary: Summary, destination: Path) -> list[str]:
     """Write one event a chosen piece: picture and, where the video has sound, two channels of it.
 
-    Source time codes count from 00:00:00:00 at the first frame of the video; record time codes from the same at the
-    start of the summary. At 29.97 and 59.94 frames a second they are drop-frame unless `drop_frame` is False. Reels
-    have one name, made from the file's. The format foresees 999 events; beyond, numbers take four digits, which today's
-    programs accept. Videos of variable or unusual rates are counted at a standard rate, by time (see FrameClock).
+    Record time codes count from 00:00:00:00; source time codes as CutList says. Reels have one name, made from the
+    file's. The format foresees 999 events; beyond, numbers take four digits, which today's programs accept. Videos of
+    variable or unusual rates are counted at a standard rate, by time (see FrameClock).
     """
-    write_text(destination, "\n".join(_lines(summary, FrameClock.of(summary), drop_frame)) + "\n")
+    cuts = CutList.of(summary, destination)
+    write_text(destination, "\n".join(_lines(cuts)) + "\n")
+    return cuts.notes
 
 
-def _lines(summary: Summary, clock: FrameClock, drop_frame: bool | None) -> Iterator[str]:
-    # Only at these rates is there anything to drop.
-    drop = clock.drop_frame and drop_frame is not False
-    name = shown_name(summary)
-    yield f"TITLE: {_ascii(Path(name).stem)[: _TITLE_LENGTH - 8]} SUMMARY"
-    yield f"FCM: {'DROP FRAME' if drop else 'NON-DROP FRAME'}"
+def _lines(cuts: CutList) -> Iterator[str]:
+    stem = Path(cuts.name).stem
+    yield f"TITLE: {_ascii(stem)[: _TITLE_LENGTH - 8]} SUMMARY"
+    yield f"FCM: {'DROP FRAME' if cuts.drop_frame else 'NON-DROP FRAME'}"
     yield ""
-    reel, channels = reel_name(Path(name).stem), "AA/V" if has_audio(summary) else "V"
-    record = 0
-    for number, segment in enumerate(summary.pieces, start=1):
-        start, stop = clock.span(segment)
-        codes = [clock.timecode(n, drop_frame=drop) for n in (start, stop, record, record + stop - start)]
+    reel, channels = reel_name(stem), "AA/V" if cuts.n_channels else "V"
+    for number, cut in enumerate(cuts.cuts, start=1):
+        source, record = cuts.first + cut.start, cut.record
+        codes = [cuts.timecode(n) for n in (source, source + cut.n_frames, record, record + cut.n_frames)]
         yield f"{number:03d}  {reel:<{_REEL_LENGTH}} {channels:<5} C        {' '.join(codes)}"
-        yield f"* FROM CLIP NAME: {name}"
-        if not clock.even and number == 1:  # readers know comments of events only
-            rates = f"{summary.video.fps:.3f} A SECOND: COUNTED BY TIME AT {float(clock.rate):.3f}"
-            yield f"* FRAMES UNEVEN OR UNUSUAL, {rates} A SECOND"
-        yield f"* COMMENT: IMPORTANCE {segment.importance:.3f} CHANCE {segment.chance:.2f}"
-        record += stop - start
+        yield f"* FROM CLIP NAME: {cuts.name}"
+        if cuts.note and number == 1:  # readers know comments of events only
+            yield f"* COMMENT: {cuts.note.upper()}"
+        yield f"* COMMENT: IMPORTANCE {cut.piece.importance:.3f} CHANCE {cut.piece.chance:.2f}"
 
 
 def reel_name(stem: str) -> str:

@@ -8,12 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vastsum.errors import ConfigError, OutputError
+from vastsum.export.cover import write_cover
 from vastsum.export.edl import write_edl
+from vastsum.export.fcpxml import write_fcpxml
 from vastsum.export.html import write_html
 from vastsum.export.json import write_json
+from vastsum.export.mlt import write_kdenlive, write_mlt
 from vastsum.export.mp4 import write_mp4
 from vastsum.export.otio import write_otio
 from vastsum.export.png import write_png
+from vastsum.export.premiere import write_premiere
+from vastsum.export.preview import write_gif, write_webp
 from vastsum.export.storyboard import write_storyboard
 from vastsum.export.vtt import write_vtt
 from vastsum.summary import Progress, Summary
@@ -26,12 +31,14 @@ _COPY_SUFFIXES = {".mkv", ".webm", ".mov"}
 class Format:
     """`suffix` is what a summary of VIDEO.mp4 is called after VIDEO; `what` is one line for a person.
 
-    What there is to be noted of a file, such as what could not be put into it, `write` gives back.
+    What there is to be noted of a file, such as what could not be put into it, `write` gives back. Where it
+    `names_media`, it takes `relative_media` too.
     """
 
     suffix: str
-    write: Callable[[Summary, Path], Sequence[str] | None]
+    write: Callable[..., Sequence[str] | None]
     what: str
+    names_media: bool = False
 
     def path_for(self, video: Path, folder: Path) -> Path:
         return folder / f"{video.stem}{self.suffix}"
@@ -48,22 +55,34 @@ FORMATS: dict[str, Format] = {
     "storyboard": Format(".summary.storyboard.png", write_storyboard, "a picture of every chosen segment"),
     "html": Format(".summary.html", write_html, "a page to see, play and change the summary"),
     "edl": Format(".summary.edl", write_edl, "cut list for editing programs (CMX 3600)"),
-    "otio": Format(".summary.otio", write_otio, "timeline for editing programs (OpenTimelineIO)"),
+    "otio": Format(".summary.otio", write_otio, "timeline for editing programs (OpenTimelineIO)", names_media=True),
+    "fcpxml": Format(".summary.fcpxml", write_fcpxml, "timeline for Final Cut Pro and Resolve", names_media=True),
+    "premiere": Format(".summary.xml", write_premiere, "timeline for Premiere Pro (Final Cut 7 XML)", names_media=True),
+    "kdenlive": Format(".summary.kdenlive", write_kdenlive, "project for Kdenlive", names_media=True),
+    "mlt": Format(".summary.mlt", write_mlt, "project for Shotcut, and melt", names_media=True),
     "vtt": Format(".summary.vtt", write_vtt, "chapters on the original video (WebVTT)"),
+    "webp": Format(".summary.webp", write_webp, "a short silent preview"),
+    "gif": Format(".summary.gif", write_gif, "a short silent preview, for where only GIF is shown"),
+    "cover": Format(".summary.cover.jpg", write_cover, "the best still picture"),
 }
 
 
 def format_of(path: Path) -> str:
     """The format that a file name asks for; the longest ending counts."""
     name = path.name.lower()
-    if name.endswith("storyboard.png"):
-        return "storyboard"
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in FORMATS or ending == "storyboard":
-        known = ", ".join(f".{name}" for name in FORMATS if name != "storyboard")
-        problem = f"no format is known by the ending '.{ending}'" if ending else "a name without an ending"
-        raise ConfigError(path, problem, f"use {known} or .storyboard.png, or name the format")
-    return ending
+    for format in ("storyboard", "cover"):
+        if name.endswith(_ending(format).removeprefix(".")):
+            return format
+    found = next((format for format in FORMATS if path.suffix.lower() == _ending(format)), None)
+    if found is None:
+        *known, last = map(_ending, FORMATS)
+        problem = f"no format is known by the ending '{path.suffix}'" if path.suffix else "a name without an ending"
+        raise ConfigError(path, problem, f"use {', '.join(known)} or {last}, or name the format")
+    return found
+
+
+def _ending(format: str) -> str:
+    return FORMATS[format].suffix.removeprefix(".summary")
 
 
 def save(

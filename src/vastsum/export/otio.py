@@ -5,29 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vastsum.export.source import has_audio, shown_name, url_from
+from vastsum.export.cutlist import Cut, CutList
 from vastsum.export.timecode import FrameClock
 from vastsum.files import write_json
-from vastsum.summary import Summary, SummarySegment
+from vastsum.summary import Summary
 
 Json = dict[str, Any]
 
 
-def write_otio(summary: Summary, destination: Path) -> None:
+def write_otio(summary: Summary, destination: Path, *, relative_media: bool = False) -> list[str]:
     """Write a timeline with a video track and, where the video has sound, an audio track of the same clips.
 
-    Each clip carries its importance, uncertainty and chance as metadata under "vastsum". Schema versions
-    are the oldest in use, which every reader knows and newer ones upgrade.
+    Each clip carries its importance, uncertainty and chance as metadata under "vastsum", and each of the video track
+    a marker. Schema versions are the oldest in use, which every reader knows and newer ones upgrade.
     """
-    write_json(destination, _timeline(summary, FrameClock.of(summary), url_from(summary, destination)))
+    cuts = CutList.of(summary, destination, relative_media=relative_media)
+    write_json(destination, _timeline(summary, cuts))
+    return cuts.notes
 
 
-def _timeline(summary: Summary, clock: FrameClock, url: str) -> Json:
-    kinds = ["Video", "Audio"] if has_audio(summary) else ["Video"]
+def _timeline(summary: Summary, cuts: CutList) -> Json:
+    kinds = ["Video", "Audio"] if cuts.n_channels else ["Video"]
+    made = {
+        "scorer": summary.model.scorer,
+        "backbone": summary.model.backbone,
+        "budget": summary.budget.fraction,
+        "note": cuts.note,
+    }
     return {
         "OTIO_SCHEMA": "Timeline.1",
-        "name": f"Summary of {shown_name(summary)}",
-        "global_start_time": _time(0, clock),
+        "name": cuts.title,
+        "global_start_time": _time(0, cuts.clock),
         "tracks": {
             "OTIO_SCHEMA": "Stack.1",
             "name": "tracks",
@@ -35,19 +43,13 @@ def _timeline(summary: Summary, clock: FrameClock, url: str) -> Json:
             "effects": [],
             "markers": [],
             "metadata": {},
-            "children": [_track(summary, clock, url, kind) for kind in kinds],
+            "children": [_track(cuts, kind) for kind in kinds],
         },
-        "metadata": {
-            "vastsum": {
-                "scorer": summary.model.scorer,
-                "backbone": summary.model.backbone,
-                "budget": summary.budget.fraction,
-            }
-        },
+        "metadata": {"vastsum": made},
     }
 
 
-def _track(summary: Summary, clock: FrameClock, url: str, kind: str) -> Json:
+def _track(cuts: CutList, kind: str) -> Json:
     return {
         "OTIO_SCHEMA": "Track.1",
         "name": kind,
@@ -56,34 +58,42 @@ def _track(summary: Summary, clock: FrameClock, url: str, kind: str) -> Json:
         "effects": [],
         "markers": [],
         "metadata": {},
-        "children": [_clip(summary, clock, url, piece) for piece in summary.pieces],
+        "children": [_clip(cuts, cut, marked=kind == "Video") for cut in cuts.cuts],
     }
 
 
-def _clip(summary: Summary, clock: FrameClock, url: str, segment: SummarySegment) -> Json:
-    judged = {name: getattr(segment, name) for name in ("importance", "uncertainty", "chance")}
+def _clip(cuts: CutList, cut: Cut, *, marked: bool) -> Json:
+    judged = {name: getattr(cut.piece, name) for name in ("importance", "uncertainty", "chance")}
+    start = cuts.first + cut.start
+    marker = {
+        "OTIO_SCHEMA": "Marker.2",
+        "name": cut.label,
+        "color": "GREEN",
+        "marked_range": _range(start, 1, cuts.clock),
+        "metadata": {},
+    }
     return {
         "OTIO_SCHEMA": "Clip.1",
-        "name": shown_name(summary),
-        "source_range": _range(*clock.span(segment), clock),
+        "name": cuts.name,
+        "source_range": _range(start, cut.n_frames, cuts.clock),
         "media_reference": {
             "OTIO_SCHEMA": "ExternalReference.1",
-            "name": shown_name(summary),
-            "target_url": url,
-            "available_range": _range(0, clock.n_frames(summary), clock),
+            "name": cuts.name,
+            "target_url": cuts.url,
+            "available_range": _range(cuts.first, cuts.n_frames, cuts.clock),
             "metadata": {},
         },
         "effects": [],
-        "markers": [],
+        "markers": [marker] if marked else [],
         "metadata": {"vastsum": judged},
     }
 
 
-def _range(start: int, stop: int, clock: FrameClock) -> Json:
+def _range(start: int, n_frames: int, clock: FrameClock) -> Json:
     return {
         "OTIO_SCHEMA": "TimeRange.1",
         "start_time": _time(start, clock),
-        "duration": _time(stop - start, clock),
+        "duration": _time(n_frames, clock),
     }
 
 

@@ -6,23 +6,16 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
-from vastsum.errors import VideoError
 from vastsum.summary import Summary
-from vastsum.video import probe
-
-
-def has_audio(summary: Summary) -> bool:
-    """Whether the video has sound; assumed where it can no longer be asked, as most have."""
-    try:
-        return probe(summary.video.path).has_audio
-    except VideoError:
-        return True
 
 
 def shown_name(summary: Summary) -> str:
     """The video's file name on one line, in characters that every text file can hold."""
-    name = summary.video.path.name.encode("utf-8", "replace").decode()
-    return "".join(c if c.isprintable() else "?" for c in name)
+    return printable(summary.video.path.name)
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text.encode("utf-8", "replace").decode())
 
 
 def path_from(summary: Summary, file: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 import numpy as np
 
@@ -16,6 +16,7 @@ _BUDGET_REMEDY = "write it like 15%, 0.15, 90s, 2m30s or 1:30"
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _SHARE = re.compile(rf"({_NUMBER})\s*(%?)", re.ASCII)
 _UNITS = re.compile(rf"(?=.)(?:({_NUMBER})\s*h)?\s*(?:({_NUMBER})\s*m(?:in)?)?\s*(?:({_NUMBER})\s*s(?:ec)?)?", re.ASCII)
+_TIMECODE = re.compile(r"(\d\d):(\d\d):(\d\d)[:;](\d\d)", re.ASCII)
 _CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)", re.ASCII)
 
 _NTSC = Fraction(1000, 1001)
@@ -107,8 +108,7 @@ class FrameClock:
     """How an editing program counts the frames of a video: always at a constant rate.
 
     Where the video's frames lie evenly at that rate, its own frame numbers are used and cuts are exact to the frame.
-    Otherwise (variable or unusual rates, above 60 too, which these programs convert on import) times are rounded to
-    frames of the rate.
+    Otherwise (variable or unusual rates, above 60 too, which these programs convert on import) time is what counts.
     """
 
     rate: Fraction
@@ -133,12 +133,16 @@ class FrameClock:
         """Whether some numbers are skipped so that time code keeps up with the clock: so at 29.97 and its multiples."""
         return self.rate.denominator != 1 and self.base % 30 == 0
 
-    def span(self, segment: SummarySegment) -> tuple[int, int]:
-        """The first frame of a segment, and the first after it."""
+    def span(self, piece: SummarySegment, last_s: float) -> tuple[int, int]:
+        """The first frame of a piece, and the first after it; `last_s` is when its last frame appears.
+
+        Counted by time, it shows nothing of what is before or after the piece, whether a program takes the frame on
+        screen at a time or the one nearest to it. That may cost a part of the first and last frame's time on screen.
+        """
         if self.even:
-            return segment.start_frame, segment.end_frame + 1
-        start, stop = (round(time_s * self.rate) for time_s in map(Fraction, (segment.start_s, segment.end_s)))
-        return start, max(stop, start + 1)
+            return piece.start_frame, piece.end_frame + 1
+        start, last = (round(time_s * float(self.rate), 6) for time_s in (piece.start_s, last_s))
+        return ceil(start), max(floor(last), ceil(start)) + 1
 
     def n_frames(self, summary: Summary) -> int:
         return summary.video.n_frames if self.even else max(round(Fraction(summary.video.duration_s) * self.rate), 1)
@@ -151,6 +155,18 @@ class FrameClock:
         minutes, seconds = divmod(seconds, 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours % 24:02d}:{minutes:02d}:{seconds:02d}{';' if drop else ':'}{frames:02d}"
+
+    def frame_of(self, timecode: str) -> int | None:
+        """The frame that carries a time code, drop-frame where it holds a semicolon; None where none does."""
+        match = _TIMECODE.fullmatch(timecode)
+        if match is None:
+            return None
+        hours, minutes, seconds, frames = map(int, match.groups())
+        minutes += 60 * hours
+        drop = self.drop_frame and ";" in timecode
+        skipped = self.base // 15 * (minutes - minutes // 10) if drop else 0
+        frame = (60 * minutes + seconds) * self.base + frames - skipped
+        return frame if self.timecode(frame, drop_frame=drop) == timecode else None
 
     def _numbers_skipped(self, frame: int) -> int:
         """The first 2 numbers (at 60: 4) of each minute are skipped, except in every tenth minute."""
@@ -168,8 +184,9 @@ def nearest_standard_rate(fps: float) -> Fraction | None:
 
 
 def _conversion_rate(fps: float) -> Fraction:
-    """A whole rate that loses none of the frames: a multiple of `fps` (15 → 30), or else the next above it."""
+    """A rate that loses none of the frames: a multiple of `fps` (15 → 30), or else the next whole one above it."""
+    times = [(round(float(rate) / fps), rate) for rate in _STANDARD_RATES]
+    multiples = [(n, abs(float(rate) / fps / n - 1), rate) for n, rate in times if n]
+    fitting = [multiple for multiple in multiples if multiple[1] < _RATE_TOLERANCE]
     whole = [rate for rate in _STANDARD_RATES if rate.denominator == 1]
-    multiples = [rate for rate in whole if abs(float(rate) / fps - round(float(rate) / fps)) < _RATE_TOLERANCE]
-    above = [rate for rate in whole if rate >= fps]
-    return min([rate for rate in multiples if rate >= fps], default=min(above, default=whole[-1]))
+    return min(fitting)[-1] if fitting else min((rate for rate in whole if rate >= fps), default=whole[-1])

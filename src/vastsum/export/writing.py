@@ -38,16 +38,20 @@ def write_all(
     *,
     copy: bool = False,
     fast: bool = False,
+    relative_media: bool = False,
     threads: int = 0,
     report: Progress | None = None,
 ) -> list[str]:
-    """Write every format; gives what there is to be noted. `fast` copies where a copy is as good as an encoding."""
+    """Write every format; gives what there is to be noted, once. `fast` copies where a copy is as good as an encoding,
+    `relative_media` has files for editing programs name the video as seen from where they are.
+    """
     told = report or (lambda *_: None)
     notes: list[str] = []
     for name, path in targets.items():
         told(f"writing {name}", 0, None)
         if name != "mp4":
-            notes += FORMATS[name].write(summary, path) or ()
+            options = {"relative_media": relative_media} if FORMATS[name].names_media else {}
+            notes += FORMATS[name].write(summary, path, **options) or ()
             continue
         write = partial(write_mp4, summary, path, threads=threads, progress=partial(told, "writing mp4"))
         written = write(copy=copy or (fast and _is_worth_copying(summary)))
@@ -56,7 +60,7 @@ def write_all(
         notes += written.warnings
         if written.n_frames > summary.n_frames:
             notes.append(f"cut at key frames, the video is {written.duration_s:.1f} s long")
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 def _is_worth_copying(summary: Summary) -> bool:

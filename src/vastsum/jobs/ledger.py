@@ -63,10 +63,11 @@ class Ledger:
         earlier = self._place.read(_RUN)
         before = asked if earlier is None else _parsed(earlier)
         for key, value in asked.items():
-            if before.get(key) != value:
+            began = before.get(key, False)  # an option that is newer than the run was off
+            if began != value:
                 raise ConfigError(
                     self._place.shown(""),
-                    f"was begun with another {key} ({before.get(key)!r}, not {value!r})",
+                    f"was begun with another {key} ({began!r}, not {value!r})",
                     "ask for the same, choose another -o, or do all of it anew with --overwrite",
                 )
 

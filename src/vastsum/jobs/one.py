@@ -32,6 +32,7 @@ class Settings:
     device: str = "cpu"
     decoder: str = "default"
     speech: bool = True
+    relative_media: bool = False
 
     def asked(self) -> dict[str, Any]:
         """What results depend on."""
@@ -88,5 +89,13 @@ def summarize_one(
     if hide_place:
         summary = replace(summary, video=replace(summary.video, path=source))
     notes = summary.timeline.warnings if summary.timeline else ()
-    written = write_all(summary, targets, copy=settings.copy, fast=settings.fast, threads=threads, report=report)
+    written = write_all(
+        summary,
+        targets,
+        copy=settings.copy,
+        fast=settings.fast,
+        relative_media=settings.relative_media,
+        threads=threads,
+        report=report,
+    )
     return Made(summary, (*notes, *written), watch_s)

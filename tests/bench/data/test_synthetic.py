@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from vastsum.bench.data import Dataset, load_dataset, make_synthetic
-from vastsum.bench.measures.references import human_agreement, mean_annotator_agreement
+from vastsum.bench.references import human_agreement, mean_annotator_agreement
 from vastsum.errors import ConfigError, OutputError
 
 

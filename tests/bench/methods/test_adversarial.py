@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -89,7 +87,7 @@ def test_the_selector_learns_how_long_a_summary_should_be(tvsum: Dataset) -> Non
     torch.set_num_threads(1)
     video = min(tvsum.videos.values(), key=lambda video: len(video.segments.picks))
     method = SumGan()
-    method.recipe = replace(method.recipe, epochs=20, learning_rate=5e-3)
+    method = method.with_recipe(epochs=20, learning_rate=5e-3)
     trainer = Trainer(method, [Member((video,), seed=0)])
 
     def off() -> float:

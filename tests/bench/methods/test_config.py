@@ -59,7 +59,7 @@ def test_every_ablation_changes_what_it_says(name: str) -> None:
         ("loss.rank_weight=-1", "negative"),
         ("loss.stability_draws=0", "not positive"),
         ("training.epochs=0", "not positive"),
-        ("training.schedule=step", "choose one of cosine, hold, constant"),
+        ("training.schedule=step", "choose one of cosine, constant"),
         ("training.weight_average=1.0", "not below 1"),
         ("training.chosen_after=1.0", "not below 1"),
         ("training.weight_decay=-1", "negative"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,7 +73,7 @@ def test_the_mean_of_neighbours_is_adaptive_pooling_by_one_row_less() -> None:
 
 def test_statistics_are_learned_with_the_weights(tvsum: Dataset) -> None:
     method = Csta(thinner=16)
-    method.recipe = replace(method.recipe, batch_size=2)
+    method = method.with_recipe(batch_size=2)
     trainer = Trainer(method, [Member(tuple(tvsum.videos.values())[:3], seed=0)])
     trainer.train_epoch(0)
     network = trainer.network()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import torch
 
 from vastsum.bench.batches import VideoTensors, pad
 from vastsum.bench.data import BenchmarkVideo, Dataset
-from vastsum.bench.measures.metrics import agreement
+from vastsum.bench.measures import agreement
 from vastsum.bench.methods.clip_it import ClipIt
 from vastsum.bench.methods.csta import Csta
 from vastsum.bench.methods.learned import LearnedMethod
@@ -28,7 +27,7 @@ UNSUPERVISED = ["sum-gan", "ac-sum-gan"]  # these see no annotation, so they owe
 DETECTORS = ["dsnet-ab", "dsnet-af", "a2summ", "clip-it:text"]
 SLOW: dict[str, dict[str, float]] = {  # these need more than the common recipe
     "pgl-sum": {"epochs": 30, "learning_rate": 5e-3},
-    "summdiff": {"epochs": 30, "learning_rate": 1e-3, "videos_at_once": 2},
+    "summdiff": {"epochs": 30, "learning_rate": 1e-3},
     "a2summ": {"epochs": 40, "learning_rate": 5e-4},
     "clip-it:text": {"learning_rate": 1e-3},
 }
@@ -48,8 +47,7 @@ def method_of(name: str) -> LearnedMethod:
     short: dict[str, Any] = {"epochs": 15, "batch_size": 2, "learning_rate": 2e-3} | SLOW.get(name, {})
     if name in UNSUPERVISED:
         short["epochs"] = 2  # enough to see that nothing breaks
-    method.recipe = replace(method.recipe, **short)
-    return method
+    return method.with_recipe(**short)
 
 
 def keyshots_found(scorer: Scorer, video: BenchmarkVideo) -> float:

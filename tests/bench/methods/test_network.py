@@ -10,7 +10,16 @@ import torch
 from scipy import ndimage
 from torch.nn import functional as F
 
-from vastsum.bench.methods.beyond import Example, NonLocalMean, Smoothing, fit_linear_path
+from vastsum.bench.methods.beyond import (
+    Additions,
+    Example,
+    LinearPath,
+    NonLocalMean,
+    Smoothing,
+    fit_linear_path,
+    fit_to_videos,
+    principal_directions,
+)
 from vastsum.bench.methods.vastsum import (
     LOG_VARIANCE_RANGE,
     LearnedPositions,
@@ -20,6 +29,7 @@ from vastsum.bench.methods.vastsum import (
     VastsumScorer,
     pool_segments,
 )
+from vastsum.features.relative import N_CHANNELS
 from vastsum.types import Segments
 
 SMALL = NetworkConfig(
@@ -244,6 +254,24 @@ def test_the_linear_path_is_a_ridge_within_videos_that_all_count_the_same() -> N
     )[0]
     assert slope == pytest.approx(1.0)
     assert np.mean([y.mean() - f.mean() - bias for f, y in fitted]) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_linear_path_keeps_the_directions_in_which_videos_vary_within() -> None:
+    rng = np.random.default_rng(0)
+    frames = [rng.normal(size=(n, 6)) * [0.01, 2, 0.01, 3, 0.01, 0.01] for n in (20, 300)]
+    frames[1] += [100, 0, 0, 0, 0, 0]  # videos that differ from each other say nothing of what differs within them
+    kept = principal_directions(frames, 2)
+    np.testing.assert_allclose(np.abs(kept[[3, 1], [1, 0]]), 1, atol=1e-2)
+
+    channels = [rng.normal(size=(len(x), N_CHANNELS)) for x in frames]
+    videos = [
+        Example(np.hstack(both), 0.5, rng.normal(size=len(both[0]))) for both in zip(frames, channels, strict=True)
+    ]
+    path = LinearPath(6 + N_CHANNELS, 3.0)
+    fit_to_videos(path, Additions(relative=True, linear_directions=2), videos)
+    weight = path.weight.numpy()
+    np.testing.assert_allclose(weight[:, :6] @ kept @ kept.T, weight[:, :6], atol=1e-6)
+    assert (weight[:, 6:] != 0).all()
 
 
 @pytest.mark.parametrize("turned", ["all alike", "all different"])

@@ -42,6 +42,7 @@ class Additions:
     linear_share: float = 0.0  # how much of μ is the linear path's when a video is scored
     linear_smoothing: float = 3.0  # of the linear path over time, in picks
     linear_penalty: float = 0.01  # λ of the linear path's ridge, a video
+    linear_directions: int = 0  # principal directions of what is seen that the linear path keeps; 0: all
     channel_weight: float = 0.33  # of the channels beside the others, in the linear path
     smoothing: float = 0.0  # of the network's μ over time when a video is scored, in picks
     nonlocal_sharpness: float = 0.0  # of the mean over like frames when a video is scored; 0: none
@@ -60,7 +61,7 @@ class Additions:
             "network",
             self,
             positive=("linear_penalty", "nonlocal_reach", "deviation_scale", "probability_scale"),
-            not_negative=("visual_weight", "linear_share", "channel_weight", "nonlocal_sharpness", *widths,
+            not_negative=("visual_weight", "linear_share", "linear_directions", "channel_weight", "nonlocal_sharpness", *widths,
                           "sharpness", "length_power"),
             below_one=("channel_dropout",),
             at_most={"linear_share": 1.0, **dict.fromkeys(widths, 2048.0), "sharpness": MAX_SHARPNESS,
@@ -144,12 +145,31 @@ def fit_linear_path(videos: Sequence[Example], scale: FloatArray, penalty: float
 
 
 def fit_to_videos(path: LinearPath, config: Additions, videos: Sequence[Example]) -> None:
-    """Set the path's weights: channels, where there are any, count by a weight of their own."""
-    scale = np.ones(path.weight.shape[1])
-    scale[-N_CHANNELS:] = config.channel_weight if config.relative else 1.0
-    weight, bias = fit_linear_path(videos, scale, config.linear_penalty)
-    path.weight.copy_(torch.from_numpy(weight))
+    """Set the path's weights. Channels, where there are any, count by a weight of their own. Few videos say little about
+    many features: of what is seen, only the directions in which these videos vary most may count."""
+    n_channels = N_CHANNELS if config.relative else 0
+    n_visual = path.weight.shape[1] - n_channels
+    kept = principal_directions([x[:, :n_visual] for x, *_ in videos], config.linear_directions or n_visual)
+    basis = np.zeros((n_visual + n_channels, kept.shape[1] + n_channels))  # (D, K + C)
+    basis[:n_visual, : kept.shape[1]], basis[n_visual:, kept.shape[1] :] = kept, np.eye(n_channels)
+    scale = np.concatenate([np.ones(kept.shape[1]), np.full(n_channels, config.channel_weight)])
+    reduced = [video._replace(x=video.x @ basis) for video in videos]
+    weight, bias = fit_linear_path(reduced, scale, config.linear_penalty)
+    path.weight.copy_(torch.from_numpy(weight @ basis.T))
     path.bias.fill_(bias)
+
+
+def principal_directions(videos: Sequence[FloatArray], n: int) -> FloatArray:
+    """The n directions (D, n) in which frames (T, D) differ most within their videos. Every video counts the same."""
+    width = videos[0].shape[1]
+    if n >= width:
+        return np.eye(width)
+    scatter = np.zeros((width, width))
+    for x in videos:
+        centred = x - x.mean(axis=0, dtype=np.float64)
+        scatter += centred.T @ centred / len(x)
+    directions: FloatArray = np.linalg.eigh(scatter)[1][:, -n:]
+    return directions
 
 
 def _squared_distances(a: Tensor, b: Tensor) -> Tensor:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from copy import copy
+from dataclasses import asdict, dataclass, replace
 from inspect import isclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from vastsum.bench.methods.settings import require
 from vastsum.scoring.base import Scorer
 from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Kind, Prediction, Segments
 
-Schedule = Literal["cosine", "hold", "constant"]
+Schedule = Literal["cosine", "constant"]
 Optimizer = Literal["adamw", "adam"]
 
 
@@ -28,7 +29,6 @@ class Recipe:
 
     epochs: int = 30
     batch_size: int = 8  # videos an optimiser step
-    videos_at_once: int = 1  # of these, padded together in one pass on CPU; the rest is accumulated
     learning_rate: float = 1e-3
     weight_decay: float = 1e-3
     optimizer: Optimizer = "adamw"  # adam: weight decay is part of the gradient
@@ -38,7 +38,7 @@ class Recipe:
     chosen_after: float = 0.0  # share of the epochs that are over before validation videos may choose one
 
     def __post_init__(self) -> None:
-        names = ("epochs", "batch_size", "videos_at_once", "learning_rate", "gradient_clip")
+        names = ("epochs", "batch_size", "learning_rate", "gradient_clip")
         require(
             "training",
             self,
@@ -99,6 +99,12 @@ class LearnedMethod(ABC):
         own = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
         slowed = {name: phase.slowed for name, phase in self.phases.items() if phase.slowed != 1.0}
         return asdict(self.recipe) | {"slowed": slowed} | numbers | own
+
+    def with_recipe(self, **changes: Any) -> Self:
+        """The same method trained by a changed recipe."""
+        other = copy(self)
+        other.recipe = replace(self.recipe, **changes)
+        return other
 
     @abstractmethod
     def build(self, feature_width: int) -> nn.Module:

@@ -36,7 +36,9 @@ RECIPES: dict[Kind, dict[str, Any]] = {
 # What VASTSum has beyond it: found on validation videos (studies/).
 _BEYOND_BOTH = {
     "network.relative": True,
-    "network.linear_share": 0.7,
+    "network.linear_share": 0.85,
+    "network.linear_directions": 16,
+    "network.linear_penalty": 0.003,
     "network.smoothing": 2.0,
     "network.nonlocal_sharpness": 3.0,
     "network.sharpness": 1.0,
@@ -58,7 +60,6 @@ BEYOND: dict[Kind, dict[str, Any]] = {
         "network.dropout": 0.65,
         "network.input_dropout": 0.45,
         "network.visual_weight": 0.25,
-        "network.channel_weight": 0.5,
         "network.probability_scale": 1.8,
         "loss.rank_weight": 0.13,
         "loss.rank_margin": 0.07,

@@ -13,7 +13,7 @@ from vastsum.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Settings:
+class Sections:
     """Every field is a section: a frozen dataclass of numbers, words and switches."""
 
     def to_dict(self) -> dict[str, dict[str, Any]]:

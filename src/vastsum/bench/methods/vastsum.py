@@ -34,7 +34,7 @@ from vastsum.bench.methods.learned import LearnedMethod, Moment, Recipe
 from vastsum.bench.methods.nn.batch import Batch
 from vastsum.bench.methods.nn.noise import Dropout, Normal
 from vastsum.bench.methods.nn.solving import solve
-from vastsum.bench.methods.settings import Settings, require
+from vastsum.bench.methods.settings import Sections, require
 from vastsum.errors import ConfigError
 from vastsum.features.relative import N_CHANNELS
 from vastsum.scoring.base import Scorer
@@ -110,7 +110,7 @@ class LossConfig:
 
 
 @dataclass(frozen=True)
-class Config(Settings):
+class Config(Sections):
     network: NetworkConfig = field(default_factory=NetworkConfig)
     loss: LossConfig = field(default_factory=LossConfig)
     training: Recipe = field(default_factory=Recipe)

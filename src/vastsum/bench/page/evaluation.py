@@ -20,7 +20,7 @@ from scipy import stats
 from vastsum import __version__
 from vastsum.bench.columns import AGREEMENT, TRUST, Column
 from vastsum.bench.data import BenchmarkVideo, Dataset, Kind
-from vastsum.bench.measures.calibration import annotation_std
+from vastsum.bench.measures import annotation_std
 from vastsum.bench.report import EvaluationReport, Row, VideoResult
 from vastsum.export.page import self_contained
 from vastsum.files import write_text

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from vastsum.bench.data import BenchmarkVideo, Kind
-from vastsum.bench.measures.metrics import Agreement, agreement, caught, f1_score, summary_agreement, with_scores
+from vastsum.bench.measures import Agreement, agreement, caught, f1_score, summary_agreement, with_scores
 from vastsum.bench.methods.constant import ConstantScorer
 from vastsum.types import BoolArray, FloatArray, Prediction
 

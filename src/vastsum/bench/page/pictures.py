@@ -1,20 +1,60 @@
-"""What 5fcv chooses from, as a picture: τ on the test videos after every epoch, a strip a method (SVG)."""
+"""The pictures of a bench (SVG): each method's τ with its interval, and τ on the test videos after every epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
 
-from vastsum.bench import picture
-from vastsum.bench.picture import LEFT, RIGHT, TOP, WIDTH
+from vastsum.bench.rows import Interval
 from vastsum.bench.table import decimals
 from vastsum.types import FloatArray
 
+# ---- methods and their intervals ----
+
+ROW, LEFT, WIDTH, TOP, RIGHT = 24, 250, 520, 44, 70
+STYLE = """
+text { font: 13px system-ui, sans-serif; fill: #1c2430 } .title { font-weight: 600 }
+.tick { fill: #6b7480; font-size: 11px }
+line { stroke: #d8dde3 } .band { stroke: #2f6fb2; stroke-width: 2 } circle { fill: #2f6fb2 }
+.reference { fill: #8a929c; stroke: #8a929c } svg { background: #fff }
+"""
+
+
+def picture(title: str, points: Sequence[tuple[str, Interval, bool]]) -> str:
+    """`points` are names, intervals, and whether a row is a reference rather than a method."""
+    low = min([0.0, *(interval.low for _, interval, _ in points)])
+    high = max([0.1, *(interval.high for _, interval, _ in points)])
+
+    def x(value: float) -> float:
+        return LEFT + WIDTH * (value - low) / (high - low)
+
+    bottom = TOP + ROW * len(points)
+    parts = [f'<text class="title" x="8" y="22">{escape(title)}</text>']
+    for tick in np.arange(np.floor(low * 20) / 20, high + 1e-9, 0.05):
+        if tick >= low - 1e-9:
+            parts.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{TOP - 8}" y2="{bottom}"/>')
+            said = decimals(tick, 2)
+            parts.append(f'<text class="tick" text-anchor="middle" x="{x(tick):.1f}" y="{bottom + 16}">{said}</text>')
+    for n, (name, interval, is_reference) in enumerate(points):
+        y = TOP + ROW * n + ROW / 2
+        kind = " reference" if is_reference else ""
+        parts.append(f'<text text-anchor="end" x="{LEFT - 12}" y="{y + 4:.1f}">{escape(name)}</text>')
+        parts.append(
+            f'<line class="band{kind}" x1="{x(interval.low):.1f}" x2="{x(interval.high):.1f}" y1="{y}" y2="{y}"/>'
+        )
+        parts.append(f'<circle class="{kind.strip()}" cx="{x(interval.mean):.1f}" cy="{y}" r="4.5"/>')
+        parts.append(f'<text class="tick" x="{LEFT + WIDTH + 10}" y="{y + 4:.1f}">{decimals(interval.mean)}</text>')
+    size = f'width="{LEFT + WIDTH + RIGHT}" height="{bottom + 26}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{"".join(parts)}</svg>\n'
+
+
+# ---- every epoch ----
+
 STRIP, GAP, TICKS, TICK_PX = 64, 14, (0.1, 0.2, 0.5, 1.0), 14  # the first that leaves room for its numbers
-STYLE = (
-    picture.STYLE
+CURVES_STYLE = (
+    STYLE
     + """
 .spread { fill: #2f6fb2; opacity: 0.18 } polyline { fill: none; stroke: #2f6fb2; stroke-width: 1.5 }
 .lengths { stroke: #1c2430; stroke-dasharray: 1 3 }
@@ -35,7 +75,7 @@ def curves(title: str, trained: Mapping[str, FloatArray], lengths_alone: float |
         bottom = TOP + STRIP + n * (STRIP + GAP)
         parts += _strip(name, tau, band, lengths_alone, bottom, STRIP / (high - low), low)
     size = f'width="{LEFT + WIDTH + RIGHT + 30}" height="{TOP + len(trained) * (STRIP + GAP) + 10}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{STYLE}</style>{"".join(parts)}</svg>\n'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><style>{CURVES_STYLE}</style>{"".join(parts)}</svg>\n'
 
 
 def _strip(

@@ -1,1 +1,0 @@
-"""How scores and summaries are measured against people."""
