@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,6 +48,7 @@ def cluster() -> Iterator[None]:
     found_in = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": os.pathsep.join(found_in)}
     ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[scale]'")
+    before = signal.getsignal(signal.SIGTERM)
     ray.init(
         address="local",
         num_cpus=2,
@@ -55,6 +57,7 @@ def cluster() -> Iterator[None]:
         log_to_driver=False,
         logging_level="ERROR",
     )
+    signal.signal(signal.SIGTERM, before)  # Ray takes it for itself, and other tests send it
     yield
     ray.shutdown()
 

@@ -80,6 +80,7 @@ def _share_out(plan: Plan, waiting: Sequence[Group], pool_of: PoolOf, report: Re
         for finished in share_out(waiting, pool, told=report):
             group, records = finished.attempt.task, finished.answer
             if isinstance(records, VastsumError):
+                report(group.name, len(group.tasks))
                 failure = {"failed": str(records), "traceback": ""}
                 records = [record_of(task, failure, device, 0.0) for task in group.tasks]
             for record in records:
