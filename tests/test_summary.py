@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -232,6 +233,24 @@ def test_a_part_ends_where_speech_pauses_if_that_fills_the_budget() -> None:
     spoken = (Stretch(290, 390),)
     assert simple(0.3, marks=Marks(speech=spoken, pauses=(315,))).ranges == [(200, 314)]
     assert simple(0.3, marks=Marks(speech=spoken, pauses=(305,))).ranges == [(200, 319)]  # 88 % is too little
+
+
+def test_a_sentence_is_finished_before_anything_else_is_added() -> None:
+    """Three seconds are left; 100 … 174 would be worth more than the beginning of the last segment."""
+    assert simple(0.44).ranges == [(100, 175), (200, 299)]
+    unfinished = Marks(speech=(Stretch(250, 330),), pauses=(335,))
+    assert simple(0.44, marks=unfinished).ranges == [(200, 375)]
+    cut_between = replace(unfinished, cuts=(300,))
+    assert simple(0.44, marks=cut_between).ranges == [(100, 175), (200, 299)]
+    too_long = Marks(speech=(Stretch(250, 390),), pauses=(395,))
+    assert simple(0.44, marks=too_long).ranges == [(100, 175), (200, 299)]
+
+
+def test_no_sentence_is_begun_only_to_fill_the_rest() -> None:
+    """97 % are full; more would end within a sentence."""
+    assert simple(0.258).ranges == [(200, 302)]
+    talk = Marks(speech=(Stretch(0, 399),), pauses=(50, 350))
+    assert simple(0.258, marks=talk).ranges == [(200, 299)]
 
 
 def test_what_shows_nothing_is_left_out_while_there_is_anything_else() -> None:

@@ -17,7 +17,7 @@ ENOUGH = 0.98  # of the budget; fuller summaries are left as they are
 LEAST = 0.95  # of the budget, which a pause in speech may not cost
 MIN_PIECE_S = 1.0
 FLASH_S = 0.5  # a shot that is seen for less is a flash
-PAUSE_REACH_S = 0.8
+PAUSE_REACH_S = 1.6
 
 
 class Part(NamedTuple):
@@ -39,36 +39,46 @@ class Filling:
     def best_part(self, chosen: BoolArray, allowed: BoolArray) -> Part | None:
         """The most valuable beginning of a segment that fits beside the chosen ones; None where none is needed or does.
 
-        It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. Beginnings
-        alone: they are good places to start at, and key frames where all segments start at those.
+        It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. Before others
+        comes what finishes the sentence of a chosen segment, and then what ends where speech rests; what does not comes
+        only where the budget is not nearly full. Beginnings alone: they are good places to start at, and key frames
+        where all segments start at those.
         """
         lengths_s = np.diff(self.times_s[self.edges])
         left_s = self.budget_s - float(lengths_s[chosen].sum())
         if left_s < (1 - ENOUGH) * self.budget_s:
             return None
-        best, most = None, 0.0
+        nearly_full = left_s <= (1 - LEAST) * self.budget_s
+        best, most = None, (False, nearly_full, 0.0)
         for k in np.flatnonzero(allowed & ~chosen):
             start, after = int(self.edges[k]), int(self.edges[k + 1])
             stop = bisect_right(self.times_s, self.times_s[start] + left_s + 1e-9, lo=start, hi=after + 1) - 1
-            stop = self._good_stop(start, stop, left_s)
-            continues = k > 0 and chosen[k - 1] and not self._is_cut(start)
+            continues = bool(k > 0 and chosen[k - 1] and not self._is_cut(start))
+            least_s = 0.0 if continues else MIN_PIECE_S
+            stop = self._good_stop(start, stop, left_s, least_s)
             worth = float(np.float32(self.worth[stop] - self.worth[start]))
-            if worth > most and (continues or self._seconds(start, stop) >= MIN_PIECE_S):
-                best, most = Part(int(k), start, stop), worth
+            rests = not self._is_spoken(stop) or self._is_cut(stop)
+            rank = (continues and rests and self._is_spoken(start), rests, worth)
+            if worth > 0 and rank > most and self._seconds(start, stop) >= least_s:
+                best, most = Part(int(k), start, stop), rank
         return best
 
-    def _good_stop(self, start: int, stop: int, left_s: float) -> int:
-        """Before the flash of another shot, or where speech pauses."""
+    def _good_stop(self, start: int, stop: int, left_s: float, least_s: float) -> int:
+        """Before the flash of another shot, or where speech rests or at least pauses."""
         cuts = self.marks.cuts
         for cut in cuts[bisect_right(cuts, start) : bisect_left(cuts, stop)]:
             if self._seconds(cut, stop) < FLASH_S:
                 return cut
+        if not self._is_spoken(stop):
+            return stop
         pauses = self.marks.pauses
-        n = bisect_right(pauses, stop) - 1
-        if n >= 0 and pauses[n] > start and self._is_spoken(stop):
-            to_spare_s = (1 - LEAST) * self.budget_s - left_s + self._seconds(start, stop)
-            if self._seconds(pauses[n], stop) <= min(PAUSE_REACH_S, to_spare_s):
-                return pauses[n]
+        pauses = pauses[bisect_right(pauses, start) : bisect_right(pauses, stop)]
+        for pause in reversed(pauses):
+            if not self._is_spoken(pause) and self._seconds(start, pause) >= least_s:
+                return pause
+        to_spare_s = (1 - LEAST) * self.budget_s - left_s + self._seconds(start, stop)
+        if pauses and self._seconds(pauses[-1], stop) <= min(PAUSE_REACH_S, to_spare_s):
+            return pauses[-1]
         return stop
 
     def _is_spoken(self, frame: int) -> bool:

@@ -22,7 +22,7 @@
     LEAST = 0.95,
     MIN_PIECE_S = 1,
     FLASH_S = 0.5,
-    PAUSE_REACH_S = 0.8; // as in fill.py
+    PAUSE_REACH_S = 1.6; // as in fill.py
   const [BASE, OF_STANDING, OF_LENGTH, OF_BUDGET] = [-0.03, 0.71, -1.11, 1.09]; // as in chance.py
   const FLAT = 1e-9,
     FURTHEST = 6; // as in decode.py
@@ -258,30 +258,34 @@
       const left_s = budget_s - durationOf(segments);
       if (left_s < (1 - ENOUGH) * budget_s) return null;
       let best = null,
-        most = 0;
+        most = [false, left_s <= (1 - LEAST) * budget_s, 0];
       segments.forEach((segment, k) => {
         if (segment.selected || !free[segment.origin]) return;
         const { start_frame: start, end_frame } = segment;
         const last = lastWhere(start, end_frame + 1, (frame) => this.#seconds(start, frame) <= left_s + 1e-9);
-        const stop = this.#goodStop(start, last, left_s, budget_s);
         const continues = k > 0 && segments[k - 1].selected && !this.#isCut(start);
+        const least_s = continues ? 0 : MIN_PIECE_S;
+        const stop = this.#goodStop(start, last, left_s, budget_s, least_s);
         const worth = Math.fround(this.#worth[stop] - this.#worth[start]);
-        if (worth > most && (continues || this.#seconds(start, stop) >= MIN_PIECE_S))
-          [best, most] = [{ k, start, stop }, worth];
+        const rests = !this.#isSpoken(stop) || this.#isCut(stop);
+        const rank = [continues && rests && this.#isSpoken(start), rests, worth];
+        if (worth > 0 && ranksAbove(rank, most) && this.#seconds(start, stop) >= least_s)
+          [best, most] = [{ k, start, stop }, rank];
       });
       return best;
     }
 
-    #goodStop(start, stop, left_s, budget_s) {
+    #goodStop(start, stop, left_s, budget_s, least_s) {
       const flash = this.#cutsBetween(start, stop).find((cut) => this.#seconds(cut, stop) < FLASH_S);
       if (flash !== undefined) return flash;
-      const { pauses } = this.#marks;
-      const pause = pauses[vastsum.firstAtLeast(pauses, stop + 1) - 1];
-      if (pause > start && this.#isSpoken(stop)) {
-        const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
-        if (this.#seconds(pause, stop) <= Math.min(PAUSE_REACH_S, toSpare)) return pause;
-      }
-      return stop;
+      if (!this.#isSpoken(stop)) return stop;
+      const [first, after] = [start + 1, stop + 1].map((frame) => vastsum.firstAtLeast(this.#marks.pauses, frame));
+      const pauses = this.#marks.pauses.slice(first, after);
+      const rest = pauses.findLast((pause) => !this.#isSpoken(pause) && this.#seconds(start, pause) >= least_s);
+      if (rest !== undefined) return rest;
+      const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
+      const near = pauses.length && this.#seconds(pauses.at(-1), stop) <= Math.min(PAUSE_REACH_S, toSpare);
+      return near ? pauses.at(-1) : stop;
     }
 
     #cutsBetween(start, stop) {
@@ -523,6 +527,12 @@
   /** To single precision, as in Python: the rest is rounding, and must not decide between segments of equal score. */
   function meanOver(sums, { start_frame, end_frame }) {
     return Math.fround((sums[end_frame + 1] - sums[start_frame]) / (end_frame - start_frame + 1));
+  }
+
+  /** As Python compares tuples. */
+  function ranksAbove(a, b) {
+    const n = a.findIndex((value, at) => value !== b[at]);
+    return n >= 0 && a[n] > b[n];
   }
 
   function sameNumbers(a, b) {
