@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vastsum.errors import ConfigError, DataError
+from vastsum.segmentation import at_good_places, max_segment_s
 from vastsum.selection import segment_values, select
 from vastsum.selection.decode import DECODERS
 from vastsum.selection.fill import LEAST
@@ -227,6 +228,36 @@ def test_a_part_never_shows_the_flash_of_another_shot() -> None:
     cut_before = Marks(cuts=(300,))
     assert simple(0.3, marks=cut_before).ranges == [(200, 299)]  # 0.8 s of another shot
     assert simple(0.32, marks=cut_before).n_frames == 128  # more than a second is a shot of its own
+
+
+def test_no_piece_begins_or_ends_with_a_flash() -> None:
+    begun_and_ended = Marks(cuts=(205, 210, 290))  # 0.2 s and 0.2 s of other shots, and then 0.4 s of another
+    assert simple(0.25, marks=begun_and_ended).ranges[0] == (210, 289)
+    assert simple(1.0, marks=begun_and_ended).ranges == [(0, 399)]
+    within = simple(0.5, marks=Marks(cuts=(205,)))
+    assert within.ranges == [(100, 299)]  # it goes on before
+
+
+def test_what_is_cut_down_to_the_budget_stays_in_its_shot() -> None:
+    assert simple(0.03).ranges == [(284, 295)]
+    assert simple(0.03, marks=Marks(cuts=(287,))).ranges == [(287, 298)]
+    assert simple(0.03, marks=Marks(cuts=(287, 294))).ranges == [(284, 295)]  # too short a shot
+
+
+@pytest.mark.parametrize(("shortest_s", "budget"), [(0.3, 0.15), (0.3, 0.3), (0.7, 0.05), (0.7, 0.15)])
+def test_a_film_of_short_shots_is_cut_without_flashes(shortest_s: float, budget: float) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n_frames = 2250
+        cuts = np.cumsum(rng.uniform(shortest_s, 4 * shortest_s, n_frames) * 25).astype(int)
+        marks = Marks(tuple(cuts[cuts < n_frames].tolist()))
+        found = tiling([0], list(range(0, n_frames, 12)), n_frames)
+        segments = at_good_places(replace(found, fps=25), marks, max_s=max_segment_s(90.0, budget))
+        prediction = Prediction(rng.standard_normal(len(found.picks)), np.zeros(len(found.picks)))
+        summary = Summary.choose(video_of(n_frames, 90.0), MODEL, prediction, segments, budget, marks=marks)
+        for first, last in summary.ranges:
+            inside = [cut for cut in marks.cuts if first < cut <= last]
+            assert all(cut - first >= 12 and last + 1 - cut >= 12 for cut in inside)
 
 
 def test_a_part_ends_where_speech_pauses_if_that_fills_the_budget() -> None:

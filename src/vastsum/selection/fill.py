@@ -36,6 +36,24 @@ class Filling:
     marks: Marks
     budget_s: float
 
+    def without_flashes(self, chosen: BoolArray, free: BoolArray) -> dict[int, Part]:
+        """By segment, what to choose of free ones whose piece begins or ends with so little of a shot."""
+        parts: dict[int, Part] = {}
+        if chosen.all():
+            return parts
+        begins = chosen & ~np.append(False, chosen[:-1])
+        ends = chosen & ~np.append(chosen[1:], False)
+        for k in np.flatnonzero(free & (begins | ends)).tolist():
+            start, stop = whole = int(self.edges[k]), int(self.edges[k + 1])
+            cuts = self._cuts_between(start, stop)
+            for cut in cuts if begins[k] else ():
+                start = cut if self._seconds(start, cut) < FLASH_S else start
+            for cut in reversed(cuts) if ends[k] else ():
+                stop = cut if start < cut and self._seconds(cut, stop) < FLASH_S else stop
+            if (start, stop) != whole and self._seconds(start, stop) >= FLASH_S:
+                parts[k] = Part(k, start, stop)
+        return parts
+
     def best_part(self, chosen: BoolArray, allowed: BoolArray) -> Part | None:
         """The most valuable beginning of a segment that fits beside the chosen ones; None where none is needed or does.
 
@@ -65,10 +83,11 @@ class Filling:
 
     def _good_stop(self, start: int, stop: int, left_s: float, least_s: float) -> int:
         """Before the flash of another shot, or where speech rests or at least pauses."""
-        cuts = self.marks.cuts
-        for cut in cuts[bisect_right(cuts, start) : bisect_left(cuts, stop)]:
-            if self._seconds(cut, stop) < FLASH_S:
-                return cut
+        end = stop
+        for cut in reversed(self._cuts_between(start, stop)):
+            end = cut if self._seconds(cut, end) < FLASH_S else end
+        if end < stop:
+            return end
         if not self._is_spoken(stop):
             return stop
         pauses = self.marks.pauses
@@ -88,6 +107,10 @@ class Filling:
 
     def _seconds(self, start: int, stop: int) -> float:
         return float(self.times_s[stop] - self.times_s[start])
+
+    def _cuts_between(self, start: int, stop: int) -> tuple[int, ...]:
+        cuts = self.marks.cuts
+        return cuts[bisect_right(cuts, start) : bisect_left(cuts, stop)]
 
     def _is_cut(self, frame: int) -> bool:
         cuts = self.marks.cuts

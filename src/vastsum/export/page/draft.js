@@ -191,10 +191,10 @@
       return { layout, chosen, segments };
     }
 
-    /** Beginnings of free segments in what is left; the least valuable free one may make room for a longer one. */
+    /** No flashes of other shots, and beginnings of free segments in what is left; the least valuable free one may make room for a longer one. */
     #filled(given, given_free, budget_s) {
-      let [segments, unswapped] = [given, null];
       const free = [...given_free];
+      let [segments, unswapped] = [this.#withoutFlashes(given, free), null];
       for (let n = 0; n < MOST_PARTS; n++) {
         const part = this.#bestPart(segments, free, budget_s);
         if (part) {
@@ -212,6 +212,24 @@
         segments = segments.map((segment) => (segment === least ? { ...segment, selected: false } : segment));
       }
       return unswapped && durationOf(unswapped) >= durationOf(segments) - 1e-6 ? unswapped : segments;
+    }
+
+    /** Filling.without_flashes of fill.py; what it changes is no longer free. */
+    #withoutFlashes(segments, free) {
+      if (segments.every(({ selected }) => selected)) return segments;
+      const isChosen = (k) => segments[k]?.selected ?? false;
+      return segments.flatMap((segment, k) => {
+        const [begins, ends] = [k - 1, k + 1].map((n) => isChosen(k) && !isChosen(n));
+        if (!free[segment.origin] || !(begins || ends)) return [segment];
+        const whole = [segment.start_frame, segment.end_frame + 1];
+        let [start, stop] = whole;
+        const cuts = this.#cutsBetween(start, stop);
+        for (const cut of begins ? cuts : []) if (this.#seconds(start, cut) < FLASH_S) start = cut;
+        for (const cut of ends ? cuts.reverse() : []) if (start < cut && this.#seconds(cut, stop) < FLASH_S) stop = cut;
+        if (sameNumbers([start, stop], whole) || this.#seconds(start, stop) < FLASH_S) return [segment];
+        free[segment.origin] = false;
+        return this.#split(segment, start, stop);
+      });
     }
 
     /** The knapsack, among the segments a person has not decided about. */
@@ -276,8 +294,9 @@
     }
 
     #goodStop(start, stop, left_s, budget_s, least_s) {
-      const flash = this.#cutsBetween(start, stop).find((cut) => this.#seconds(cut, stop) < FLASH_S);
-      if (flash !== undefined) return flash;
+      let end = stop;
+      for (const cut of this.#cutsBetween(start, stop).reverse()) if (this.#seconds(cut, end) < FLASH_S) end = cut;
+      if (end < stop) return end;
       if (!this.#isSpoken(stop)) return stop;
       const [first, after] = [start + 1, stop + 1].map((frame) => vastsum.firstAtLeast(this.#marks.pauses, frame));
       const pauses = this.#marks.pauses.slice(first, after);
@@ -333,12 +352,21 @@
 
     /** Keep of a segment what the budget allows, around its most important pick. */
     #trimmed(segment, budget_s) {
-      const { start_frame: first, end_frame: last } = segment;
       const centre = this.highlight(segment);
+      const [first, last] = this.#shotAround(centre, segment, budget_s);
       const begin = (n) => Math.min(Math.max(centre - Math.floor(n / 2), first), last + 1 - n);
       const fits = (n) => this.#seconds(begin(n), begin(n) + n) <= budget_s + 1e-9;
       const n = lastWhere(1, last - first + 1, fits);
       return this.#split(segment, begin(n), begin(n) + n);
+    }
+
+    /** What a segment shows of the shot of a frame, if that is as long as the budget; or else all of it. */
+    #shotAround(frame, { start_frame, end_frame }, budget_s) {
+      const { cuts } = this.#marks;
+      const n = vastsum.firstAtLeast(cuts, frame + 1);
+      const first = Math.max(start_frame, cuts[n - 1] ?? 0);
+      const after = Math.min(end_frame + 1, cuts[n] ?? Infinity);
+      return this.#seconds(first, after) >= budget_s ? [first, after - 1] : [start_frame, end_frame];
     }
 
     /** Choose frames start … stop − 1 of a segment; the rest becomes segments of its own. */
