@@ -230,6 +230,13 @@ def test_a_part_never_shows_the_flash_of_another_shot() -> None:
     assert simple(0.32, marks=cut_before).n_frames == 128  # more than a second is a shot of its own
 
 
+def test_what_fills_the_budget_comes_before_what_ends_well() -> None:
+    """0.96 s are left over: too little for a piece of its own beside what would end at 310."""
+    talk = Marks(speech=(Stretch(300, 310), Stretch(313, 390)), pauses=(311,))
+    assert simple(0.31, marks=talk).ranges == [(200, 323)]
+    assert simple(0.35, marks=talk).ranges == [(100, 128), (200, 310)]  # 1.6 s are enough for both
+
+
 def test_no_piece_begins_or_ends_with_a_flash() -> None:
     begun_and_ended = Marks(cuts=(205, 210, 290))  # 0.2 s and 0.2 s of other shots, and then 0.4 s of another
     assert simple(0.25, marks=begun_and_ended).ranges[0] == (210, 289)

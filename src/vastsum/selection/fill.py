@@ -57,17 +57,17 @@ class Filling:
     def best_part(self, chosen: BoolArray, allowed: BoolArray) -> Part | None:
         """The most valuable beginning of a segment that fits beside the chosen ones; None where none is needed or does.
 
-        It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. Before others
-        comes what finishes the sentence of a chosen segment, and then what ends where speech rests; what does not comes
-        only where the budget is not nearly full. Beginnings alone: they are good places to start at, and key frames
-        where all segments start at those.
+        It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. First comes
+        what fills the budget, then what finishes the sentence of a chosen segment, and then what ends where speech
+        rests; what does not comes only where the budget is not nearly full. Beginnings alone: they are good places to
+        start at, and key frames where all segments start at those.
         """
         lengths_s = np.diff(self.times_s[self.edges])
         left_s = self.budget_s - float(lengths_s[chosen].sum())
         if left_s < (1 - ENOUGH) * self.budget_s:
             return None
         nearly_full = left_s <= (1 - LEAST) * self.budget_s
-        best, most = None, (False, nearly_full, 0.0)
+        best, most = None, (nearly_full, False, nearly_full, 0.0)
         for k in np.flatnonzero(allowed & ~chosen):
             start, after = int(self.edges[k]), int(self.edges[k + 1])
             stop = bisect_right(self.times_s, self.times_s[start] + left_s + 1e-9, lo=start, hi=after + 1) - 1
@@ -76,7 +76,8 @@ class Filling:
             stop = self._good_stop(start, stop, left_s, least_s)
             worth = float(np.float32(self.worth[stop] - self.worth[start]))
             rests = not self._is_spoken(stop) or self._is_cut(stop)
-            rank = (continues and rests and self._is_spoken(start), rests, worth)
+            fills = self._fills(left_s - self._seconds(start, stop))
+            rank = (fills, continues and rests and self._is_spoken(start), rests, worth)
             if worth > 0 and rank > most and self._seconds(start, stop) >= least_s:
                 best, most = Part(int(k), start, stop), rank
         return best
@@ -93,12 +94,17 @@ class Filling:
         pauses = self.marks.pauses
         pauses = pauses[bisect_right(pauses, start) : bisect_right(pauses, stop)]
         for pause in reversed(pauses):
-            if not self._is_spoken(pause) and self._seconds(start, pause) >= least_s:
+            length_s = self._seconds(start, pause)
+            if not self._is_spoken(pause) and length_s >= least_s and self._fills(left_s - length_s):
                 return pause
         to_spare_s = (1 - LEAST) * self.budget_s - left_s + self._seconds(start, stop)
         if pauses and self._seconds(pauses[-1], stop) <= min(PAUSE_REACH_S, to_spare_s):
             return pauses[-1]
         return stop
+
+    def _fills(self, left_s: float) -> bool:
+        """Whether so little is left that it is enough, or so much that there is room for another piece."""
+        return left_s <= (1 - LEAST) * self.budget_s + 1e-9 or left_s >= MIN_PIECE_S
 
     def _is_spoken(self, frame: int) -> bool:
         speech = self.marks.speech

@@ -275,8 +275,9 @@
     #bestPart(segments, free, budget_s) {
       const left_s = budget_s - durationOf(segments);
       if (left_s < (1 - ENOUGH) * budget_s) return null;
+      const nearlyFull = left_s <= (1 - LEAST) * budget_s;
       let best = null,
-        most = [false, left_s <= (1 - LEAST) * budget_s, 0];
+        most = [nearlyFull, false, nearlyFull, 0];
       segments.forEach((segment, k) => {
         if (segment.selected || !free[segment.origin]) return;
         const { start_frame: start, end_frame } = segment;
@@ -286,7 +287,8 @@
         const stop = this.#goodStop(start, last, left_s, budget_s, least_s);
         const worth = Math.fround(this.#worth[stop] - this.#worth[start]);
         const rests = !this.#isSpoken(stop) || this.#isCut(stop);
-        const rank = [continues && rests && this.#isSpoken(start), rests, worth];
+        const fills = this.#fills(left_s - this.#seconds(start, stop), budget_s);
+        const rank = [fills, continues && rests && this.#isSpoken(start), rests, worth];
         if (worth > 0 && ranksAbove(rank, most) && this.#seconds(start, stop) >= least_s)
           [best, most] = [{ k, start, stop }, rank];
       });
@@ -300,11 +302,18 @@
       if (!this.#isSpoken(stop)) return stop;
       const [first, after] = [start + 1, stop + 1].map((frame) => vastsum.firstAtLeast(this.#marks.pauses, frame));
       const pauses = this.#marks.pauses.slice(first, after);
-      const rest = pauses.findLast((pause) => !this.#isSpoken(pause) && this.#seconds(start, pause) >= least_s);
+      const rest = pauses.findLast((pause) => {
+        const length_s = this.#seconds(start, pause);
+        return !this.#isSpoken(pause) && length_s >= least_s && this.#fills(left_s - length_s, budget_s);
+      });
       if (rest !== undefined) return rest;
       const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
       const near = pauses.length && this.#seconds(pauses.at(-1), stop) <= Math.min(PAUSE_REACH_S, toSpare);
       return near ? pauses.at(-1) : stop;
+    }
+
+    #fills(left_s, budget_s) {
+      return left_s <= (1 - LEAST) * budget_s + 1e-9 || left_s >= MIN_PIECE_S;
     }
 
     #cutsBetween(start, stop) {
