@@ -273,17 +273,22 @@ class Summary:
         return np.asarray(2 * overlap >= self.layout.lengths)
 
     def _filled(self, free: BoolArray) -> Summary:
-        """Without flashes of other shots, and with beginnings of free segments in what is left of the budget.
+        """Without flashes of other shots, and with beginnings of free segments in what is left of the budget."""
+        filled = self._with_parts(free, to_the_brim=False)
+        if filled.duration_s >= LEAST * self.budget.seconds:
+            return filled
+        fuller = self._with_parts(free, to_the_brim=True)
+        return fuller if fuller.duration_s > filled.duration_s + 1e-6 else filled
 
-        Where none fits and much is left, the least valuable free segment makes room for a longer beginning of another.
-        """
+    def _with_parts(self, free: BoolArray, *, to_the_brim: bool) -> Summary:
+        """Where no part fits and much is left, the least valuable free segment makes room for a part of another."""
         times_s = self.times_s(np.arange(self.video.n_frames + 1))
         worth = np.append(0.0, np.cumsum(frame_worth(self.importance, self.layout, self.decoder)))
 
         def filling(summary: Summary) -> tuple[Filling, BoolArray]:
             edges = np.append(summary.layout.bounds[:, 0], self.video.n_frames)
             chosen = np.array([segment.selected for segment in summary.segments])
-            return Filling(edges, times_s, worth, self.marks, self.budget.seconds), chosen
+            return Filling(edges, times_s, worth, self.marks, self.budget.seconds, to_the_brim), chosen
 
         whole, chosen = filling(self)
         filled, free = self._split(whole.without_flashes(chosen, free), free)

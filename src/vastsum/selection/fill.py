@@ -35,6 +35,7 @@ class Filling:
     worth: FloatArray  # (N + 1,) what all frames before this one are worth
     marks: Marks
     budget_s: float
+    to_the_brim: bool  # choose parts that fill the budget before more valuable ones
 
     def without_flashes(self, chosen: BoolArray, free: BoolArray) -> dict[int, Part]:
         """By segment, what to choose of free ones whose piece begins or ends with so little of a shot."""
@@ -58,9 +59,9 @@ class Filling:
         """The most valuable beginning of a segment that fits beside the chosen ones; None where none is needed or does.
 
         It continues a chosen segment, unless a hard cut lies between; or else it lasts a second at least. First comes
-        what fills the budget, then what finishes the sentence of a chosen segment, and then what ends where speech
-        rests; what does not comes only where the budget is not nearly full. Beginnings alone: they are good places to
-        start at, and key frames where all segments start at those.
+        what finishes the sentence of a chosen segment, and then what ends where speech rests; what does not comes only
+        where the budget is not nearly full. Beginnings alone: they are good places to start at, and key frames where
+        all segments start at those.
         """
         lengths_s = np.diff(self.times_s[self.edges])
         left_s = self.budget_s - float(lengths_s[chosen].sum())
@@ -103,8 +104,8 @@ class Filling:
         return stop
 
     def _fills(self, left_s: float) -> bool:
-        """Whether so little is left that it is enough, or so much that there is room for another piece."""
-        return left_s <= (1 - LEAST) * self.budget_s + 1e-9 or left_s >= MIN_PIECE_S
+        """Whether so little would be left that it is enough, or so much that there is room for another piece."""
+        return not self.to_the_brim or left_s <= (1 - LEAST) * self.budget_s + 1e-9 or left_s >= MIN_PIECE_S
 
     def _is_spoken(self, frame: int) -> bool:
         speech = self.marks.speech

@@ -191,19 +191,27 @@
       return { layout, chosen, segments };
     }
 
-    /** No flashes of other shots, and beginnings of free segments in what is left; the least valuable free one may make room for a longer one. */
-    #filled(given, given_free, budget_s) {
+    /** No flashes of other shots, and beginnings of free segments in what is left. */
+    #filled(given, free, budget_s) {
+      const filled = this.#withParts(given, free, { budget_s, toTheBrim: false });
+      if (durationOf(filled) >= LEAST * budget_s) return filled;
+      const fuller = this.#withParts(given, free, { budget_s, toTheBrim: true });
+      return durationOf(fuller) > durationOf(filled) + 1e-6 ? fuller : filled;
+    }
+
+    /** Where no part fits and much is left, the least valuable free segment makes room for a part of another. */
+    #withParts(given, given_free, goal) {
       const free = [...given_free];
       let [segments, unswapped] = [this.#withoutFlashes(given, free), null];
       for (let n = 0; n < MOST_PARTS; n++) {
-        const part = this.#bestPart(segments, free, budget_s);
+        const part = this.#bestPart(segments, free, goal);
         if (part) {
           free[segments[part.k].origin] = false; // a part ends where it should
           segments = segments.toSpliced(part.k, 1, ...this.#split(segments[part.k], part.start, part.stop));
           continue;
         }
         const droppable = segments.filter(({ selected, origin }) => selected && free[origin]);
-        if (unswapped || durationOf(segments) >= LEAST * budget_s || droppable.length === 0) break;
+        if (unswapped || durationOf(segments) >= LEAST * goal.budget_s || droppable.length === 0) break;
         const worth = ({ start_frame, end_frame }) =>
           Math.fround(this.#worth[end_frame + 1] - this.#worth[start_frame]);
         const least = droppable.reduce((a, b) => (worth(b) < worth(a) ? b : a));
@@ -272,7 +280,8 @@
     }
 
     /** Filling.best_part of fill.py: { k, start, stop } or null. */
-    #bestPart(segments, free, budget_s) {
+    #bestPart(segments, free, goal) {
+      const { budget_s } = goal;
       const left_s = budget_s - durationOf(segments);
       if (left_s < (1 - ENOUGH) * budget_s) return null;
       const nearlyFull = left_s <= (1 - LEAST) * budget_s;
@@ -284,10 +293,10 @@
         const last = lastWhere(start, end_frame + 1, (frame) => this.#seconds(start, frame) <= left_s + 1e-9);
         const continues = k > 0 && segments[k - 1].selected && !this.#isCut(start);
         const least_s = continues ? 0 : MIN_PIECE_S;
-        const stop = this.#goodStop(start, last, left_s, budget_s, least_s);
+        const stop = this.#goodStop(start, last, left_s, goal, least_s);
         const worth = Math.fround(this.#worth[stop] - this.#worth[start]);
         const rests = !this.#isSpoken(stop) || this.#isCut(stop);
-        const fills = this.#fills(left_s - this.#seconds(start, stop), budget_s);
+        const fills = this.#fills(left_s - this.#seconds(start, stop), goal);
         const rank = [fills, continues && rests && this.#isSpoken(start), rests, worth];
         if (worth > 0 && ranksAbove(rank, most) && this.#seconds(start, stop) >= least_s)
           [best, most] = [{ k, start, stop }, rank];
@@ -295,7 +304,7 @@
       return best;
     }
 
-    #goodStop(start, stop, left_s, budget_s, least_s) {
+    #goodStop(start, stop, left_s, goal, least_s) {
       let end = stop;
       for (const cut of this.#cutsBetween(start, stop).reverse()) if (this.#seconds(cut, end) < FLASH_S) end = cut;
       if (end < stop) return end;
@@ -304,16 +313,16 @@
       const pauses = this.#marks.pauses.slice(first, after);
       const rest = pauses.findLast((pause) => {
         const length_s = this.#seconds(start, pause);
-        return !this.#isSpoken(pause) && length_s >= least_s && this.#fills(left_s - length_s, budget_s);
+        return !this.#isSpoken(pause) && length_s >= least_s && this.#fills(left_s - length_s, goal);
       });
       if (rest !== undefined) return rest;
-      const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
+      const toSpare = (1 - LEAST) * goal.budget_s - left_s + this.#seconds(start, stop);
       const near = pauses.length && this.#seconds(pauses.at(-1), stop) <= Math.min(PAUSE_REACH_S, toSpare);
       return near ? pauses.at(-1) : stop;
     }
 
-    #fills(left_s, budget_s) {
-      return left_s <= (1 - LEAST) * budget_s + 1e-9 || left_s >= MIN_PIECE_S;
+    #fills(left_s, { budget_s, toTheBrim }) {
+      return !toTheBrim || left_s <= (1 - LEAST) * budget_s + 1e-9 || left_s >= MIN_PIECE_S;
     }
 
     #cutsBetween(start, stop) {
