@@ -1,18 +1,24 @@
 """How many cuts fall within a word, where times are chosen at random and where they are moved to pauses.
 
-    apt-get install espeak-ng && python benchmarks/pauses.py
+    apt-get install espeak-ng && python benchmarks/pauses.py [--summaries]
 
 eSpeak NG speaks a page in three voices; the words' times are those its engine reports while it speaks (a word lasts
 until the next one or a pause begins, so words that run together leave nothing between them). Each is heard clean, and
 with chords and drums 12 dB below it, as AAC in an mp4 file; 1000 times in each are moved with `pause_near(time, 0.8)`.
 Where that finds no pause, the time stays where it was, and counts as it is.
+
+With --summaries the page is spoken five times over without gaps between words, cut into segments at random places, and
+summarised by random scores; what counts is where the pieces of the summaries begin and end.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import tempfile
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -20,7 +26,12 @@ import av
 import numpy as np
 from numpy.typing import NDArray
 
-from vastsum.sound import find_speech
+from vastsum.segmentation import LONGEST_S, at_good_places, max_segment_s
+from vastsum.sound import Speech, find_speech
+from vastsum.summarizer import marks_of, pause_frame
+from vastsum.summary import ModelNames, SourceVideo, Summary
+from vastsum.types import Prediction, Segments
+from vastsum.video import Shots, Timeline
 
 FloatArray = NDArray[np.float64]
 
@@ -37,6 +48,7 @@ VOICES = ("en-us+m3", "gmw/en-GB-x-rp+f2", "gmw/en-029")
 WORD_GAPS = (0, 5, 7, 10)  # in eSpeak's units, about 12 ms; with 10, words take up about two thirds of the time
 MUSIC_DB = (None, -12.0)
 N_TIMES, WITHIN_S = 1000, 0.8
+FPS, BUDGETS, N_SUMMARIES = 25, (0.05, 0.1, 0.15, 0.3), 8
 
 _WORD, _END, _PHONEME = 1, 5, 7  # espeak_EVENT_TYPE
 _SPEED, _WORD_GAP = 1, 7  # espeak_PARAMETER
@@ -144,9 +156,37 @@ def measure(path: Path, words: FloatArray, n_times: int = N_TIMES) -> tuple[floa
     return *shares, none.mean(), np.abs(moved_s - times_s)[~none].mean()
 
 
-def main() -> None:
-    print("| voice | words, of the time | gap, ms | music | random | moved | at best | no pause | moved by, s |")
-    print("| --- " * 9 + "|")
+def summary_of(speech: Speech, n_frames: int, budget: float, rng: np.random.Generator) -> Summary:
+    """Of a video of one shot, in segments of 2 to 8 s, whose scores go up and down in seconds."""
+    timeline = Timeline(np.arange(n_frames), Fraction(1, FPS), 1, np.array([0]))
+    picks = np.arange(0, n_frames, FPS // 2)
+    scores = np.convolve(rng.standard_normal(len(picks)), np.full(6, 1 / 6), "same")
+    starts = np.cumsum([0, *rng.integers(2 * FPS, 8 * FPS, n_frames // (2 * FPS))])
+    starts = starts[starts < n_frames]
+    found = Segments(np.column_stack([starts, np.append(starts[1:], n_frames) - 1]), picks, n_frames, FPS)
+    marks = marks_of(Shots(np.array([], np.int64), (), ()), speech, timeline)
+    longest_s = min(max_segment_s(timeline.duration_s, budget), LONGEST_S)
+    pause_near = partial(pause_frame, speech, timeline)
+    segments = at_good_places(found, marks, pause_near=pause_near, max_s=longest_s)
+    video = SourceVideo(Path("film.mp4"), timeline.duration_s, FPS, n_frames, 64, 48)
+    prediction = Prediction(scores, np.full(len(picks), 0.1))
+    return Summary.choose(
+        video, ModelNames("random", "none"), prediction, segments, budget, timeline=timeline, marks=marks
+    )
+
+
+def ends_within_words(speech: Speech, words: FloatArray, budget: float, n: int) -> tuple[float, float]:
+    """Of `n` summaries: the share of beginnings and ends of pieces that fall within a word; the least fill."""
+    n_frames = int(words[-1, 1] * FPS)
+    summaries = [summary_of(speech, n_frames, budget, np.random.default_rng(seed)) for seed in range(n)]
+    edges = np.array([edge for one in summaries for first, last in one.ranges for edge in (first, last + 1)])
+    inner = edges[(edges > 0) & (edges < n_frames)]
+    return within_words(inner / FPS, words), min(one.duration_s / one.budget.seconds for one in summaries)
+
+
+def rows() -> Iterator[str]:
+    yield "| voice | words, of the time | gap, ms | music | random | moved | at best | no pause | moved by, s |"
+    yield "| --- " * 9 + "|"
     with tempfile.TemporaryDirectory() as folder:
         for gap, voice in product(WORD_GAPS, VOICES):
             sound, words, rate = say(PAGE, voice, gap)
@@ -157,7 +197,31 @@ def main() -> None:
                 *shares, by_s = measure(film(Path(folder) / "film.mp4", 0.5 * mixed, rate), words)
                 music = "none" if decibels is None else f"{decibels:.0f} dB"
                 found = " | ".join(f"{share:.1%}" for share in shares)
-                print(f"| {voice} | {covered:.0%} | {gap_ms:.0f} | {music} | {found} | {by_s:.2f} |")
+                yield f"| {voice} | {covered:.0%} | {gap_ms:.0f} | {music} | {found} | {by_s:.2f} |"
+
+
+def rows_of_summaries() -> Iterator[str]:
+    yield "| voice | music | " + " | ".join(f"{budget:.0%}" for budget in BUDGETS) + " | least fill |"
+    yield "| --- " * (3 + len(BUDGETS)) + "|"
+    with tempfile.TemporaryDirectory() as folder:
+        for voice in VOICES:
+            sound, words, rate = say(" ".join([PAGE] * 5), voice)
+            for decibels in MUSIC_DB:
+                mixed = sound if decibels is None else with_music(sound, rate, decibels)
+                speech = find_speech(film(Path(folder) / "film.mp4", 0.5 * mixed, rate))
+                shares, fills = zip(
+                    *(ends_within_words(speech, words, one, N_SUMMARIES) for one in BUDGETS), strict=True
+                )
+                music = "none" if decibels is None else f"{decibels:.0f} dB"
+                found = " | ".join(f"{share:.1%}" for share in shares)
+                yield f"| {voice} | {music} | {found} | {min(fills):.3f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--summaries", action="store_true", help="where summaries begin and end")
+    for row in rows_of_summaries() if parser.parse_args().summaries else rows():
+        print(row, flush=True)
 
 
 if __name__ == "__main__":

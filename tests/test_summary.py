@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vastsum.errors import ConfigError, DataError
+from vastsum.segmentation import at_good_places, max_segment_s
 from vastsum.selection import segment_values, select
 from vastsum.selection.decode import DECODERS
 from vastsum.selection.fill import LEAST
@@ -228,10 +230,65 @@ def test_a_part_never_shows_the_flash_of_another_shot() -> None:
     assert simple(0.32, marks=cut_before).n_frames == 128  # more than a second is a shot of its own
 
 
+def test_what_fills_the_budget_comes_before_what_ends_well() -> None:
+    """0.96 s are left over: too little for a piece of its own beside what would end at 310."""
+    talk = Marks(speech=(Stretch(300, 310), Stretch(313, 390)), pauses=(311,))
+    assert simple(0.31, marks=talk).ranges == [(200, 323)]
+    assert simple(0.35, marks=talk).ranges == [(100, 128), (200, 310)]  # 1.6 s are enough for both
+
+
+def test_no_piece_begins_or_ends_with_a_flash() -> None:
+    begun_and_ended = Marks(cuts=(205, 210, 290))  # 0.2 s and 0.2 s of other shots, and then 0.4 s of another
+    assert simple(0.25, marks=begun_and_ended).ranges[0] == (210, 289)
+    assert simple(1.0, marks=begun_and_ended).ranges == [(0, 399)]
+    within = simple(0.5, marks=Marks(cuts=(205,)))
+    assert within.ranges == [(100, 299)]  # it goes on before
+
+
+def test_what_is_cut_down_to_the_budget_stays_in_its_shot() -> None:
+    assert simple(0.03).ranges == [(284, 295)]
+    assert simple(0.03, marks=Marks(cuts=(287,))).ranges == [(287, 298)]
+    assert simple(0.03, marks=Marks(cuts=(287, 294))).ranges == [(284, 295)]  # too short a shot
+
+
+@pytest.mark.parametrize(("shortest_s", "budget"), [(0.3, 0.15), (0.3, 0.3), (0.7, 0.05), (0.7, 0.15)])
+def test_a_film_of_short_shots_is_cut_without_flashes(shortest_s: float, budget: float) -> None:
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n_frames = 2250
+        cuts = np.cumsum(rng.uniform(shortest_s, 4 * shortest_s, n_frames) * 25).astype(int)
+        marks = Marks(tuple(cuts[cuts < n_frames].tolist()))
+        found = tiling([0], list(range(0, n_frames, 12)), n_frames)
+        segments = at_good_places(replace(found, fps=25), marks, max_s=max_segment_s(90.0, budget))
+        prediction = Prediction(rng.standard_normal(len(found.picks)), np.zeros(len(found.picks)))
+        summary = Summary.choose(video_of(n_frames, 90.0), MODEL, prediction, segments, budget, marks=marks)
+        for first, last in summary.ranges:
+            inside = [cut for cut in marks.cuts if first < cut <= last]
+            assert all(cut - first >= 12 and last + 1 - cut >= 12 for cut in inside)
+
+
 def test_a_part_ends_where_speech_pauses_if_that_fills_the_budget() -> None:
     spoken = (Stretch(290, 390),)
     assert simple(0.3, marks=Marks(speech=spoken, pauses=(315,))).ranges == [(200, 314)]
     assert simple(0.3, marks=Marks(speech=spoken, pauses=(305,))).ranges == [(200, 319)]  # 88 % is too little
+
+
+def test_a_sentence_is_finished_before_anything_else_is_added() -> None:
+    """Three seconds are left; 100 … 174 would be worth more than the beginning of the last segment."""
+    assert simple(0.44).ranges == [(100, 175), (200, 299)]
+    unfinished = Marks(speech=(Stretch(250, 330),), pauses=(335,))
+    assert simple(0.44, marks=unfinished).ranges == [(200, 375)]
+    cut_between = replace(unfinished, cuts=(300,))
+    assert simple(0.44, marks=cut_between).ranges == [(100, 175), (200, 299)]
+    too_long = Marks(speech=(Stretch(250, 390),), pauses=(395,))
+    assert simple(0.44, marks=too_long).ranges == [(100, 175), (200, 299)]
+
+
+def test_no_sentence_is_begun_only_to_fill_the_rest() -> None:
+    """97 % are full; more would end within a sentence."""
+    assert simple(0.258).ranges == [(200, 302)]
+    talk = Marks(speech=(Stretch(0, 399),), pauses=(50, 350))
+    assert simple(0.258, marks=talk).ranges == [(200, 299)]
 
 
 def test_what_shows_nothing_is_left_out_while_there_is_anything_else() -> None:

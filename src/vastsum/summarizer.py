@@ -169,9 +169,9 @@ def marks_of(shots: Shots, speech: Speech, timeline: Timeline) -> Marks:
         for one in spoken
         for frame in range(one.first_frame, one.last_frame + 1, max(round(PAUSE_REACH_S * timeline.fps), 1))
     }
-    ends = {edge for one in spoken for edge in (one.first_frame, one.last_frame)}
+    rests = {timeline.frame_at(rest_s) for rest_s in speech.rests}
     empty = tuple(one for one in shots.dead if not _is_picture(one, shots, timeline))
-    places = sorted(frame for frame in pauses | ends if frame)
+    places = sorted(frame for frame in pauses | rests if frame)
     return Marks(tuple(shots.cuts.tolist()), tuple(places), tuple(spoken), empty)
 
 

@@ -18,7 +18,7 @@ from vastsum.errors import ConfigError, DataError
 from vastsum.selection import knapsack, segment_values
 from vastsum.selection.chance import chances
 from vastsum.selection.decode import DEFAULT_BUDGET, DEFAULT_DECODER, frame_worth, standing
-from vastsum.selection.fill import LEAST, Filling
+from vastsum.selection.fill import LEAST, Filling, Part
 from vastsum.types import PAPER_DECODER, BoolArray, Decoder, IntArray, Marks, Prediction, Segments
 from vastsum.video import Timeline, VideoInfo
 
@@ -273,30 +273,38 @@ class Summary:
         return np.asarray(2 * overlap >= self.layout.lengths)
 
     def _filled(self, free: BoolArray) -> Summary:
-        """Beginnings of free segments in what is left of the budget.
+        """Without flashes of other shots, and with beginnings of free segments in what is left of the budget."""
+        filled = self._with_parts(free, to_the_brim=False)
+        if filled.duration_s >= LEAST * self.budget.seconds:
+            return filled
+        fuller = self._with_parts(free, to_the_brim=True)
+        return fuller if fuller.duration_s > filled.duration_s + 1e-6 else filled
 
-        Where none fits and much is left, the least valuable free segment makes room for a longer beginning of another.
-        """
-        filled, free = self, free.copy()
+    def _with_parts(self, free: BoolArray, *, to_the_brim: bool) -> Summary:
+        """Where no part fits and much is left, the least valuable free segment makes room for a part of another."""
         times_s = self.times_s(np.arange(self.video.n_frames + 1))
         worth = np.append(0.0, np.cumsum(frame_worth(self.importance, self.layout, self.decoder)))
+
+        def filling(summary: Summary) -> tuple[Filling, BoolArray]:
+            edges = np.append(summary.layout.bounds[:, 0], self.video.n_frames)
+            chosen = np.array([segment.selected for segment in summary.segments])
+            return Filling(edges, times_s, worth, self.marks, self.budget.seconds, to_the_brim), chosen
+
+        whole, chosen = filling(self)
+        filled, free = self._split(whole.without_flashes(chosen, free), free)
         unswapped = None
         for _ in range(_MOST_PARTS):
-            edges = np.append(filled.layout.bounds[:, 0], self.video.n_frames)
-            chosen = np.array([segment.selected for segment in filled.segments])
-            part = Filling(edges, times_s, worth, self.marks, self.budget.seconds).best_part(chosen, free)
+            now, chosen = filling(filled)
+            part = now.best_part(chosen, free)
             if part is None:
                 if unswapped or filled.duration_s >= LEAST * self.budget.seconds or not (chosen & free).any():
                     break
-                values = np.where(chosen & free, np.diff(worth[edges]).astype(np.float32), np.inf)
+                values = np.where(chosen & free, np.diff(worth[now.edges]).astype(np.float32), np.inf)
                 chosen[values.argmin()] = free[values.argmin()] = False
                 unswapped = filled
                 filled = replace(filled, segments=filled._with_choice(chosen))
                 continue
-            n_before = len(filled.segments)
-            filled = filled._split(part.k, part.start, part.stop)
-            free[part.k] = False  # a part ends where it should
-            free = np.insert(free, part.k, [False] * (len(filled.segments) - n_before))
+            filled, free = filled._split({part.k: part}, free)
         return unswapped if unswapped and unswapped.duration_s >= filled.duration_s - 1e-6 else filled
 
     def _lengths_on_screen(self) -> IntArray:
@@ -308,8 +316,8 @@ class Summary:
     def _trimmed(self, k: int) -> Summary:
         """Keep of segment k what the budget allows, around its most important pick."""
         segment = self.segments[k]
-        first, last = segment.start_frame, segment.end_frame
         centre = self.highlight(segment)
+        first, last = self._shot_around(centre, segment)
 
         def window(n_frames: int) -> tuple[int, int]:
             start = min(max(centre - n_frames // 2, first), last + 1 - n_frames)
@@ -319,28 +327,46 @@ class Summary:
             start_s, end_s = self.times_s(np.array(window(n_frames)))
             return float(end_s - start_s)
 
-        lengths = range(1, segment.n_frames + 1)
-        return self._split(k, *window(max(bisect_right(lengths, self.budget.seconds + 1e-9, key=window_s), 1)))
+        lengths = range(1, last - first + 2)
+        start, stop = window(max(bisect_right(lengths, self.budget.seconds + 1e-9, key=window_s), 1))
+        return self._split({k: Part(k, start, stop)}, np.zeros(len(self.segments), np.bool_))[0]
 
-    def _split(self, k: int, start: int, stop: int) -> Summary:
-        """Choose frames start … stop − 1 of segment k, and nothing else of it."""
-        segment = self.segments[k]
+    def _shot_around(self, frame: int, segment: SummarySegment) -> tuple[int, int]:
+        """What a segment shows of the shot of a frame, if that is as long as the budget; or else all of it."""
+        cuts = self.marks.cuts
+        n = bisect_right(cuts, frame)
+        first = max([segment.start_frame, *cuts[max(n - 1, 0) : n]])
+        after = min([segment.end_frame + 1, *cuts[n : n + 1]])
+        start_s, end_s = self.times_s(np.array([first, after]))
+        is_long = end_s - start_s >= self.budget.seconds
+        return (first, after - 1) if is_long else (segment.start_frame, segment.end_frame)
+
+    def _split(self, parts: dict[int, Part], free: BoolArray) -> tuple[Summary, BoolArray]:
+        """Choose these parts of segments and nothing else of them; and which segments are free then: no parts."""
+        segments: list[SummarySegment] = []
+        still_free: list[bool] = []
+        for k, segment in enumerate(self.segments):
+            pieces = self._pieces_of(segment, parts[k]) if k in parts else (segment,)
+            segments += pieces
+            still_free += [bool(free[k]) and k not in parts] * len(pieces)  # a part ends where it should
+        whole = self._untrimmed or (self if parts else None)
+        return replace(self, segments=tuple(segments), _untrimmed=whole), np.array(still_free)
+
+    def _pieces_of(self, segment: SummarySegment, part: Part) -> tuple[SummarySegment, ...]:
         first, after = segment.start_frame, segment.end_frame + 1
-        cuts = [first, *(cut for cut in (start, stop) if first < cut < after), after]
+        cuts = [first, *(cut for cut in (part.start, part.stop) if first < cut < after), after]
         times = [segment.start_s, *self.times_s(np.array(cuts[1:-1], dtype=np.int64)).tolist(), segment.end_s]
-        pieces = tuple(
+        return tuple(
             replace(
                 segment,
                 start_frame=piece_start,
                 end_frame=piece_stop - 1,
                 start_s=start_s,
                 end_s=end_s,
-                selected=piece_start == start,
+                selected=piece_start == part.start,
             )
             for (piece_start, piece_stop), (start_s, end_s) in zip(pairwise(cuts), pairwise(times), strict=True)
         )
-        whole = self._untrimmed or self
-        return replace(self, segments=self.segments[:k] + pieces + self.segments[k + 1 :], _untrimmed=whole)
 
     @property
     def selected(self) -> tuple[SummarySegment, ...]:

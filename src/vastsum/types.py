@@ -113,7 +113,8 @@ class Marks:
     """What was noticed in a video besides its importance: where it is good to cut, and what shows nothing.
 
     `cuts` are the first frames of its shots, `pauses` frames at which no word is broken. `speech` are stretches in
-    which somebody speaks. `empty` are stretches with nothing to see: "black", "blank", "frozen" or "test card".
+    which somebody speaks; a pause outside of them ends a sentence. `empty` are stretches with nothing to see: "black",
+    "blank", "frozen" or "test card".
     """
 
     cuts: tuple[int, ...] = ()

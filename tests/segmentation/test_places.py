@@ -38,6 +38,12 @@ def test_shots_shorter_than_a_second_are_taken_together() -> None:
     assert set(starts_of(found)) <= {0, 500, 510, 520}
 
 
+def test_shots_that_would_flash_up_lie_within_segments() -> None:
+    cuts = Marks(cuts=(100, 110, 160, 500))
+    assert starts_of(at_good_places(tiling([0]), cuts, max_s=7)) == [0, 160, 330, 500, 666, 833]
+    assert starts_of(at_good_places(tiling([0]), cuts, max_s=4))[:3] == [0, 100, 160]  # 160 frames are more than 4 s
+
+
 def test_what_shows_nothing_is_a_segment_of_its_own_however_short() -> None:
     found = at_good_places(tiling([0]), Marks(empty=(Stretch(200, 209, "black"),)), max_s=100)
     assert starts_of(found) == [0, 200, 210]

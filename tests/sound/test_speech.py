@@ -21,8 +21,14 @@ def speech_with(words: list[tuple[float, float]], length_s: float, *, voice_lag_
 
 
 def test_spans_are_what_is_said_without_a_long_pause() -> None:
-    speech = speech_with([(1.0, 1.5), (1.6, 2.0), (2.5, 3.0), (4.0, 4.1)], 5.0)
+    speech = speech_with([(1.0, 1.5), (1.55, 2.0), (2.5, 3.0), (4.0, 4.1)], 5.0)
     assert np.array(speech.spans) == pytest.approx(np.array([(1.0, 2.0), (2.5, 3.0)]), abs=STEP_S)
+
+
+def test_rests_are_clear_of_speech_and_between_what_is_close_together() -> None:
+    speech = speech_with([(1.0, 2.0), (2.3, 3.0), (4.0, 5.0)], 6.0)
+    assert speech.rests == pytest.approx([0.8, 2.15, 2.15, 3.2, 3.8, 5.2], abs=STEP_S)
+    assert speech_with([(0.0, 1.0)], 2.0).rests == pytest.approx([1.2], abs=STEP_S)
 
 
 def test_a_cut_moves_to_the_clearest_pause_and_no_further_than_it_may() -> None:
@@ -56,7 +62,7 @@ def test_where_nobody_speaks_a_time_stays() -> None:
 
 def test_no_sound_at_all() -> None:
     speech = Speech(np.zeros(0, np.uint8), np.zeros(0, np.uint8))
-    assert speech.spans == []
+    assert speech.spans == speech.rests == []
     assert speech.pause_near(3.0, 0.8) == 3.0
 
 

@@ -10,12 +10,14 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from av.video.frame import PictureType
+from av.video.frame import PictureType, VideoFrame
 
 from vastsum.features.watching import watch
 from vastsum.types import Stretch
 from vastsum.video import Shots, sample
+from vastsum.video.schedule import Surprises
 from vastsum.video.shots import ShotFinder
+from vastsum.video.source import Source
 
 WIDTH, HEIGHT, FPS = 160, 96, 25
 Frames = list[np.ndarray]  # (height, width) luma or (height, width, 3) RGB
@@ -126,6 +128,34 @@ def test_cuts_are_found_to_the_frame(tmp_path: Path, name: str) -> None:
 def test_wherever_a_cut_lies_among_skipped_frames(tmp_path: Path, encoding: Encoding, at: int) -> None:
     """Only every fourth frame, or less, is decoded to take samples: two of each second here."""
     assert cuts_in(film(tmp_path / "a", shot(0, at) + shot(1, 30), encoding)) == [at]
+
+
+@pytest.mark.parametrize("before", [0, 1, 2, 5])
+def test_a_key_frame_soon_after_a_cut_is_not_taken_for_it(tmp_path: Path, before: int) -> None:
+    frames = shot(0, 40 - before) + shot(1, 30 + before)
+    assert cuts_in(film(tmp_path / "a", frames, NO_SCENE_CUTS, keyframes=(40,))) == [40 - before]
+
+
+def test_cuts_at_key_frames_cost_no_decoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is skipped for the samples alone stays skipped where the sizes of packets tell that it shows nothing new."""
+    cuts = [28, 57, 87, 118, 150, 183, 217]
+    path = film(tmp_path / "a", [frame for n in range(8) for frame in shot(n, 28 + n)], keyframes=cuts)
+    n_decoded: list[int] = []
+    decode = Source.decode
+
+    def counted(source: Source, packet: Any) -> list[VideoFrame]:
+        frames = decode(source, packet)
+        n_decoded[-1] += len(frames)
+        return frames
+
+    monkeypatch.setattr(Source, "decode", counted)
+    n_decoded.append(0)
+    assert cuts_in(path) == cuts
+    monkeypatch.setattr(Surprises, "tells", lambda *_: False)
+    monkeypatch.setattr(ShotFinder, "finish", lambda *_: Shots(np.array([], np.int64), (), ()))
+    n_decoded.append(0)
+    cuts_in(path)
+    assert n_decoded[0] == n_decoded[1]
 
 
 @pytest.mark.parametrize("pix_fmt", ["yuv420p10le", "yuv422p", "yuv444p", "gray"])

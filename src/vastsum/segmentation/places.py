@@ -14,6 +14,8 @@ from vastsum.types import IntArray, Marks, Segments, Stretch
 LONGEST_S = 4.0  # people's own pieces last 1.9 to 5.1 s in the quartiles; what follows one another is one piece
 CUT_REACH_S = 0.7  # a boundary this near to a hard cut moves there
 
+FLASH_S = 0.5  # a shot that is seen for less is a flash
+
 PauseNear = Callable[[int], int | None]
 """The frame of the best pause near another frame; None where there is none."""
 
@@ -28,7 +30,7 @@ def at_good_places(
 ) -> Segments:
     """The same video cut where a person would cut.
 
-    A segment is a part of one shot, or several whole shots where these are shorter than a second. Stretches that show
+    A segment is a part of one shot, or several whole shots where these are short. Stretches that show
     nothing are segments of their own. What is longer than `max_s` is split, at pauses if there are any.
     """
     n_frames, fps = segments.n_frames, segments.fps
@@ -39,6 +41,9 @@ def at_good_places(
     soft = [_moved(place, hard, fades, pause_near) for place in sorted(set(split.tolist()) - set(hard))]
     empty = {(one.first_frame, one.last_frame + 1) for one in marks.empty}
     starts = _without_short(sorted({*hard, *soft} - {n_frames}), n_frames, set(hard), empty, MIN_SEGMENT_S * fps - 1e-6)
+    starts = _without_flashes(
+        starts, [*hard, n_frames], {edge for one in empty for edge in one}, FLASH_S * fps, max_s * fps
+    )
     ends = np.append(starts[1:], n_frames) - 1
     return replace(segments, bounds=np.stack([starts, ends], axis=1).astype(np.int64))
 
@@ -83,4 +88,21 @@ def _without_short(
         gone = min(ends, key=lambda n: (edges[n] in fixed, edges[n] in hard, neighbour[n]))
         edges.pop(gone)
         k = max(gone - 1, 0)
+    return np.array(edges[:-1], np.int64)
+
+
+def _without_flashes(starts: IntArray, hard: list[int], fixed: set[int], flash: float, most: float) -> IntArray:
+    """Without boundaries beside a shot shorter than `flash` frames, which lies within a segment then.
+
+    Not where that would make a segment longer than `most`, and not at the `fixed` places.
+    """
+    edges = [*starts.tolist(), hard[-1]]
+    k = 1
+    while k < len(edges) - 1:
+        n = bisect_left(hard, edges[k])
+        beside = [hard[m + 1] - hard[m] for m in (n - 1, n)] if hard[n] == edges[k] else []
+        if edges[k] not in fixed and any(length < flash for length in beside) and edges[k + 1] - edges[k - 1] <= most:
+            edges.pop(k)
+        else:
+            k += 1
     return np.array(edges[:-1], np.int64)

@@ -19,7 +19,9 @@ STEP_S, HOP_S = STEP / RATE, HOP / RATE
 # The detector is late by a step, measured on words whose times are known.
 _LAG_STEPS = 1
 _SPOKEN = 128  # of 255
-_SHORTEST_SPEECH_S, _LONGEST_PAUSE_S = 0.25, 0.2
+_SHORTEST_SPEECH_S = 0.25
+_LONGEST_PAUSE_S, _LONGEST_BESIDE_SHORT_S = 0.09, 0.2  # within a stretch of speech; beside a single short word
+_REST_S = 0.2  # a summary lets speech fade for so long
 _MARGIN_S = 0.1  # who stops within this of a word is not clear of it
 # How unfit a place is to cut, in decibels: how loud it is around, how loud further around, and how likely speech. The
 # weights were chosen on generated speech, clean and with music or noise; benchmarks/pauses.py measures on other speech.
@@ -39,16 +41,26 @@ class Speech:
 
     @cached_property
     def spans(self) -> list[tuple[float, float]]:
-        """(start_s, end_s) of each stretch of speech; pauses shorter than 0.2 s are part of it."""
+        """(start_s, end_s) of each stretch of speech; pauses shorter than 0.1 s are part of it, and short words."""
         spoken = self.voice >= _SPOKEN
         edges = np.flatnonzero(np.diff(spoken, prepend=False, append=False)).reshape(-1, 2)
         spans: list[tuple[float, float]] = []
-        for start_s, end_s in np.maximum(edges - _LAG_STEPS, 0) * STEP_S:
-            if spans and start_s - spans[-1][1] < _LONGEST_PAUSE_S:
-                spans[-1] = spans[-1][0], float(end_s)
+        for start_s, end_s in (np.maximum(edges - _LAG_STEPS, 0) * STEP_S).tolist():
+            if spans and start_s - spans[-1][1] < _longest_pause_s(spans[-1], (start_s, end_s)):
+                spans[-1] = spans[-1][0], end_s
             else:
-                spans.append((float(start_s), float(end_s)))
+                spans.append((start_s, end_s))
         return [(start_s, end_s) for start_s, end_s in spans if end_s - start_s >= _SHORTEST_SPEECH_S]
+
+    @property
+    def rests(self) -> list[float]:
+        """Times just after and just before speech: in the middle between two stretches that are close together."""
+        if not self.spans:
+            return []
+        edges = [-np.inf, *(edge for span in self.spans for edge in span), np.inf]
+        silences = zip(edges[::2], edges[1::2], strict=True)
+        both = [(min(a + _REST_S, (a + b) / 2), max(b - _REST_S, (a + b) / 2)) for a, b in silences]
+        return [rest_s for rests in both for rest_s in rests if 0 < rest_s < np.inf]
 
     def pause_near(self, time_s: float, within_s: float) -> float | None:
         """The best time to cut, at most `within_s` away, so that no word is broken: the quietest and clearest pause.
@@ -88,6 +100,11 @@ class Speech:
     def _unfit(self) -> Float32Array:
         levels, voice = self._levels_and_voice
         return levels + _FURTHER_WEIGHT * _level(self.loudness, _FURTHER_HOPS) + _VOICE_DB * voice
+
+
+def _longest_pause_s(*spans: tuple[float, float]) -> float:
+    shortest_s = min(end_s - start_s for start_s, end_s in spans)
+    return _LONGEST_BESIDE_SHORT_S if shortest_s < _SHORTEST_SPEECH_S else _LONGEST_PAUSE_S
 
 
 def loudness(samples: Float32Array) -> UInt8Array:

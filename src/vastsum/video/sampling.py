@@ -155,7 +155,7 @@ class _Decoding:
         yield from self._runs.finish()
 
     def _glimpsed(self, pts: int, values: UInt8Array) -> None:
-        self._finder.add(self._builder.index_of(pts), self._time_s(pts), values)
+        self._finder.add(self._builder.index_of(pts), self._time_s(pts), values, after_calm=pts in self._schedule.calm)
 
     def _sampled(self, picture: Picture) -> Iterator[Sample]:
         if self._given_pts is not None and picture.pts <= self._given_pts:

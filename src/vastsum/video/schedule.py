@@ -16,6 +16,7 @@ _MAX_WAITING_PACKETS = 512
 _MAX_WAITING_BYTES = 32 * 2**20
 _SURPRISING_SIZE, _LEAST_SIZE = 2.5, 0.15  # times the usual, and times the key frame's
 _LONG_GROUP = 200
+_CALM_PART = 0.5  # of a key frame's size: in fewer bytes, packets before it cannot have brought a new picture
 
 
 class Chooser(Protocol):
@@ -111,6 +112,7 @@ class Schedule:
         self, builder: TimelineBuilder, chooser: Chooser, *, keyframes_only: bool = False, decode_all: bool = False
     ) -> None:
         self.sampled: deque[tuple[int, int]] = deque()  # (PTS, index) of the frames to sample, in order
+        self.calm: set[int] = set()  # PTS of key frames: what was left out before each looks as the last decoded frame
         self._builder = builder
         self._chooser = chooser
         self._keyframes_only = keyframes_only
@@ -204,13 +206,24 @@ class Schedule:
         """Nothing wanted depends on what is before the last key frame: leave it out."""
         if self._restart is None:
             return
-        if self._window[self._restart].telling:
+        keyframe = self._window[self._restart]
+        calm = self._is_calm_before(keyframe)
+        if keyframe.telling and not calm:
             yield from self._take(self._restart + 1)
             return
+        if calm:
+            self.calm.add(keyframe.pts)
         self._take(self._restart)
-        if self._window[0].sampled:
+        if keyframe.in_full:
             yield from self._take(1)
         self._restart = None
+
+    def _is_calm_before(self, keyframe: Waiting) -> bool:
+        """Whether a cut just before this key frame is at it. Small frames decoded after it, but shown before, may lie
+        on either side of one."""
+        before = sum(waiting.packet.size for waiting in self._window[: self._restart])
+        leading = any(waiting.pts < keyframe.pts for waiting in self._window[self._restart :])
+        return not leading and before < _CALM_PART * keyframe.packet.size
 
     def _take(self, n: int) -> list[Waiting]:
         taken = self._window[:n]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from av.video.frame import VideoFrame
 from av.video.reformatter import VideoReformatter
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from vastsum.types import FloatArray, IntArray, Stretch
@@ -69,17 +70,20 @@ class ShotFinder:
         self._keyframes_only = keyframes_only
         self._indices: list[int] = []
         self._times: list[float] = []
+        self._after_calm: list[bool] = []
         self._glimpses: list[UInt8Array] = []
         self._n_judged = 0  # of these
         self._cuts: list[FrameRange] = []  # the frames seen last before and first after one
         self._still_since: UInt8Array | None = None  # the first frame of what stands still
         self._series: list[NDArray[np.void]] = []
 
-    def add(self, index: int, time_s: float, values: UInt8Array) -> None:
+    def add(self, index: int, time_s: float, values: UInt8Array, *, after_calm: bool = False) -> None:
+        """`after_calm`: frames that were skipped just before this one look as the one before them."""
         if self._indices and index <= self._indices[-1]:
             return
         self._indices.append(index)
         self._times.append(time_s)
+        self._after_calm.append(after_calm)
         self._glimpses.append(values)
         if len(self._indices) >= self._n_judged + _CHUNK + _CONTEXT:
             self._judge(len(self._indices) - _CONTEXT)
@@ -108,7 +112,7 @@ class ShotFinder:
             at = at[_changes(seen[at - 1], seen[at]) >= _LEAST_CHANGE]
             self._cuts += zip(indices[at - 1].tolist(), indices[at].tolist(), strict=True)
         else:
-            self._cuts += _hard_cuts(seen, indices, times, begin, until)
+            self._cuts += _hard_cuts(seen, indices, times, np.array(self._after_calm), begin, until)
         series = np.empty(until - begin, _SERIES)
         series["index"] = indices[begin:until]
         series["spread"] = _spread(_centred(seen[begin:until, CELLS])[0])
@@ -116,7 +120,8 @@ class ShotFinder:
         series["still"] = self._stillness(seen[max(begin - 1, 0)], seen[begin:until])
         self._series.append(series)
         forget = max(0, until - _CONTEXT)
-        del self._indices[:forget], self._times[:forget], self._glimpses[:forget]
+        for kept in (self._indices, self._times, self._after_calm, self._glimpses):
+            del kept[:forget]
         self._n_judged = until - forget
 
     def _stillness(self, before: UInt8Array, seen: UInt8Array) -> UInt8Array:
@@ -132,15 +137,17 @@ class ShotFinder:
         return still
 
 
-def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: int, end: int) -> Iterator[FrameRange]:
+def _hard_cuts(
+    seen: UInt8Array, indices: IntArray, times_s: FloatArray, after_calm: BoolArray, begin: int, end: int
+) -> Iterator[FrameRange]:
     """The frames of this shot and the next between which there is a cut, the next shot's among `begin` … `end` - 1."""
     changes = _steps(seen)
     pure = ~_mixed(seen, changes)
     if not pure.all():
         begin, end = int(pure[:begin].sum()), int(pure[:end].sum())
-        seen, indices, times_s = seen[pure], indices[pure], times_s[pure]
+        seen, indices, times_s, after_calm = seen[pure], indices[pure], times_s[pure], after_calm[pure]
         changes = _steps(seen)
-    gaps = np.diff(indices, prepend=indices[0] - 1)
+    gaps = np.where(after_calm, 1, np.diff(indices, prepend=indices[0] - 1))
     for at in begin + np.flatnonzero(changes[begin:end] >= _LEAST_CHANGE):
         if (
             _stands_out(changes, gaps, int(at))
@@ -148,7 +155,7 @@ def _hard_cuts(seen: UInt8Array, indices: IntArray, times_s: FloatArray, begin: 
             and not _is_undone(seen, times_s, float(changes[at]), int(at))
             and not _is_motion(seen[at - 1], seen[at])
         ):
-            yield int(indices[at - 1]), int(indices[at])
+            yield int(indices[at] - gaps[at]), int(indices[at])
 
 
 def _steps(seen: UInt8Array) -> FloatArray:
@@ -226,13 +233,16 @@ def _is_undone(seen: UInt8Array, times_s: FloatArray, change: float, at: int) ->
 def _is_motion(before: UInt8Array, after: UInt8Array) -> bool:
     """Whether a shift of the whole picture explains most of the change."""
     one, other = (values[CELLS].reshape(ROWS, COLUMNS).astype(np.float32) for values in (before, after))
-    least = total = float(np.abs(one - other).mean())
-    for down in range(-_JERK[0], _JERK[0] + 1):
-        for right in range(-_JERK[1], _JERK[1] + 1):
-            moved = other[max(0, down) : ROWS + min(0, down), max(0, right) : COLUMNS + min(0, right)]
-            stayed = one[max(0, -down) : ROWS - max(0, down), max(0, -right) : COLUMNS - max(0, right)]
-            least = min(least, float(np.abs(moved - stayed).mean()))
-    return least < 0.5 * total
+    changes = np.einsum("drij,drij->dr", np.abs(_shifts(other) - one), _OVERLAP) / _OVERLAP.sum(axis=(2, 3))
+    return bool(changes.min() < 0.5 * changes[_JERK])
+
+
+def _shifts(cells: FloatArray) -> FloatArray:
+    """The picture moved by up to _JERK cells, 0 beyond its edges: (2 down + 1, 2 right + 1, rows, columns)."""
+    return sliding_window_view(np.pad(cells, [(most, most) for most in _JERK]), cells.shape)
+
+
+_OVERLAP = _shifts(np.ones((ROWS, COLUMNS), np.float32))
 
 
 def _greatest_change(before: UInt8Array, after: UInt8Array) -> int:
@@ -358,7 +368,8 @@ def _cuts_between(frames: Iterator[VideoFrame], timeline: Timeline, scaler: Vide
     if len(seen) < 2:
         return []
     indices = np.array(list(seen))
-    cuts = _hard_cuts(np.array(list(seen.values())), indices, timeline.times_s[indices], 1, len(seen))
+    none_skipped = np.ones(len(seen), np.bool_)
+    cuts = _hard_cuts(np.array(list(seen.values())), indices, timeline.times_s[indices], none_skipped, 1, len(seen))
     return [after for _, after in cuts]
 
 

@@ -22,7 +22,7 @@
     LEAST = 0.95,
     MIN_PIECE_S = 1,
     FLASH_S = 0.5,
-    PAUSE_REACH_S = 0.8; // as in fill.py
+    PAUSE_REACH_S = 1.6; // as in fill.py
   const [BASE, OF_STANDING, OF_LENGTH, OF_BUDGET] = [-0.03, 0.71, -1.11, 1.09]; // as in chance.py
   const FLAT = 1e-9,
     FURTHEST = 6; // as in decode.py
@@ -191,19 +191,27 @@
       return { layout, chosen, segments };
     }
 
-    /** Beginnings of free segments in what is left; the least valuable free one may make room for a longer one. */
-    #filled(given, given_free, budget_s) {
-      let [segments, unswapped] = [given, null];
+    /** No flashes of other shots, and beginnings of free segments in what is left. */
+    #filled(given, free, budget_s) {
+      const filled = this.#withParts(given, free, { budget_s, toTheBrim: false });
+      if (durationOf(filled) >= LEAST * budget_s) return filled;
+      const fuller = this.#withParts(given, free, { budget_s, toTheBrim: true });
+      return durationOf(fuller) > durationOf(filled) + 1e-6 ? fuller : filled;
+    }
+
+    /** Where no part fits and much is left, the least valuable free segment makes room for a part of another. */
+    #withParts(given, given_free, goal) {
       const free = [...given_free];
+      let [segments, unswapped] = [this.#withoutFlashes(given, free), null];
       for (let n = 0; n < MOST_PARTS; n++) {
-        const part = this.#bestPart(segments, free, budget_s);
+        const part = this.#bestPart(segments, free, goal);
         if (part) {
           free[segments[part.k].origin] = false; // a part ends where it should
           segments = segments.toSpliced(part.k, 1, ...this.#split(segments[part.k], part.start, part.stop));
           continue;
         }
         const droppable = segments.filter(({ selected, origin }) => selected && free[origin]);
-        if (unswapped || durationOf(segments) >= LEAST * budget_s || droppable.length === 0) break;
+        if (unswapped || durationOf(segments) >= LEAST * goal.budget_s || droppable.length === 0) break;
         const worth = ({ start_frame, end_frame }) =>
           Math.fround(this.#worth[end_frame + 1] - this.#worth[start_frame]);
         const least = droppable.reduce((a, b) => (worth(b) < worth(a) ? b : a));
@@ -212,6 +220,24 @@
         segments = segments.map((segment) => (segment === least ? { ...segment, selected: false } : segment));
       }
       return unswapped && durationOf(unswapped) >= durationOf(segments) - 1e-6 ? unswapped : segments;
+    }
+
+    /** Filling.without_flashes of fill.py; what it changes is no longer free. */
+    #withoutFlashes(segments, free) {
+      if (segments.every(({ selected }) => selected)) return segments;
+      const isChosen = (k) => segments[k]?.selected ?? false;
+      return segments.flatMap((segment, k) => {
+        const [begins, ends] = [k - 1, k + 1].map((n) => isChosen(k) && !isChosen(n));
+        if (!free[segment.origin] || !(begins || ends)) return [segment];
+        const whole = [segment.start_frame, segment.end_frame + 1];
+        let [start, stop] = whole;
+        const cuts = this.#cutsBetween(start, stop);
+        for (const cut of begins ? cuts : []) if (this.#seconds(start, cut) < FLASH_S) start = cut;
+        for (const cut of ends ? cuts.reverse() : []) if (start < cut && this.#seconds(cut, stop) < FLASH_S) stop = cut;
+        if (sameNumbers([start, stop], whole) || this.#seconds(start, stop) < FLASH_S) return [segment];
+        free[segment.origin] = false;
+        return this.#split(segment, start, stop);
+      });
     }
 
     /** The knapsack, among the segments a person has not decided about. */
@@ -254,34 +280,49 @@
     }
 
     /** Filling.best_part of fill.py: { k, start, stop } or null. */
-    #bestPart(segments, free, budget_s) {
+    #bestPart(segments, free, goal) {
+      const { budget_s } = goal;
       const left_s = budget_s - durationOf(segments);
       if (left_s < (1 - ENOUGH) * budget_s) return null;
+      const nearlyFull = left_s <= (1 - LEAST) * budget_s;
       let best = null,
-        most = 0;
+        most = [nearlyFull, false, nearlyFull, 0];
       segments.forEach((segment, k) => {
         if (segment.selected || !free[segment.origin]) return;
         const { start_frame: start, end_frame } = segment;
         const last = lastWhere(start, end_frame + 1, (frame) => this.#seconds(start, frame) <= left_s + 1e-9);
-        const stop = this.#goodStop(start, last, left_s, budget_s);
         const continues = k > 0 && segments[k - 1].selected && !this.#isCut(start);
+        const least_s = continues ? 0 : MIN_PIECE_S;
+        const stop = this.#goodStop(start, last, left_s, goal, least_s);
         const worth = Math.fround(this.#worth[stop] - this.#worth[start]);
-        if (worth > most && (continues || this.#seconds(start, stop) >= MIN_PIECE_S))
-          [best, most] = [{ k, start, stop }, worth];
+        const rests = !this.#isSpoken(stop) || this.#isCut(stop);
+        const fills = this.#fills(left_s - this.#seconds(start, stop), goal);
+        const rank = [fills, continues && rests && this.#isSpoken(start), rests, worth];
+        if (worth > 0 && ranksAbove(rank, most) && this.#seconds(start, stop) >= least_s)
+          [best, most] = [{ k, start, stop }, rank];
       });
       return best;
     }
 
-    #goodStop(start, stop, left_s, budget_s) {
-      const flash = this.#cutsBetween(start, stop).find((cut) => this.#seconds(cut, stop) < FLASH_S);
-      if (flash !== undefined) return flash;
-      const { pauses } = this.#marks;
-      const pause = pauses[vastsum.firstAtLeast(pauses, stop + 1) - 1];
-      if (pause > start && this.#isSpoken(stop)) {
-        const toSpare = (1 - LEAST) * budget_s - left_s + this.#seconds(start, stop);
-        if (this.#seconds(pause, stop) <= Math.min(PAUSE_REACH_S, toSpare)) return pause;
-      }
-      return stop;
+    #goodStop(start, stop, left_s, goal, least_s) {
+      let end = stop;
+      for (const cut of this.#cutsBetween(start, stop).reverse()) if (this.#seconds(cut, end) < FLASH_S) end = cut;
+      if (end < stop) return end;
+      if (!this.#isSpoken(stop)) return stop;
+      const [first, after] = [start + 1, stop + 1].map((frame) => vastsum.firstAtLeast(this.#marks.pauses, frame));
+      const pauses = this.#marks.pauses.slice(first, after);
+      const rest = pauses.findLast((pause) => {
+        const length_s = this.#seconds(start, pause);
+        return !this.#isSpoken(pause) && length_s >= least_s && this.#fills(left_s - length_s, goal);
+      });
+      if (rest !== undefined) return rest;
+      const toSpare = (1 - LEAST) * goal.budget_s - left_s + this.#seconds(start, stop);
+      const near = pauses.length && this.#seconds(pauses.at(-1), stop) <= Math.min(PAUSE_REACH_S, toSpare);
+      return near ? pauses.at(-1) : stop;
+    }
+
+    #fills(left_s, { budget_s, toTheBrim }) {
+      return !toTheBrim || left_s <= (1 - LEAST) * budget_s + 1e-9 || left_s >= MIN_PIECE_S;
     }
 
     #cutsBetween(start, stop) {
@@ -329,12 +370,21 @@
 
     /** Keep of a segment what the budget allows, around its most important pick. */
     #trimmed(segment, budget_s) {
-      const { start_frame: first, end_frame: last } = segment;
       const centre = this.highlight(segment);
+      const [first, last] = this.#shotAround(centre, segment, budget_s);
       const begin = (n) => Math.min(Math.max(centre - Math.floor(n / 2), first), last + 1 - n);
       const fits = (n) => this.#seconds(begin(n), begin(n) + n) <= budget_s + 1e-9;
       const n = lastWhere(1, last - first + 1, fits);
       return this.#split(segment, begin(n), begin(n) + n);
+    }
+
+    /** What a segment shows of the shot of a frame, if that is as long as the budget; or else all of it. */
+    #shotAround(frame, { start_frame, end_frame }, budget_s) {
+      const { cuts } = this.#marks;
+      const n = vastsum.firstAtLeast(cuts, frame + 1);
+      const first = Math.max(start_frame, cuts[n - 1] ?? 0);
+      const after = Math.min(end_frame + 1, cuts[n] ?? Infinity);
+      return this.#seconds(first, after) >= budget_s ? [first, after - 1] : [start_frame, end_frame];
     }
 
     /** Choose frames start … stop − 1 of a segment; the rest becomes segments of its own. */
@@ -523,6 +573,12 @@
   /** To single precision, as in Python: the rest is rounding, and must not decide between segments of equal score. */
   function meanOver(sums, { start_frame, end_frame }) {
     return Math.fround((sums[end_frame + 1] - sums[start_frame]) / (end_frame - start_frame + 1));
+  }
+
+  /** As Python compares tuples. */
+  function ranksAbove(a, b) {
+    const n = a.findIndex((value, at) => value !== b[at]);
+    return n >= 0 && a[n] > b[n];
   }
 
   function sameNumbers(a, b) {
