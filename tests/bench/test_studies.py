@@ -39,7 +39,7 @@ def test_leaving_out_what_the_linear_path_sees_makes_it_worse(synthetic_files: d
     assert done.returncode == 0, done.stderr
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()]
     score = {row[0]: [float(cell) for cell in row[1:]] for row in cells[2:]}
-    assert len(score) == 1 + N_CHANNELS + 8
+    assert len(score) == 1 + N_CHANNELS + 9
     assert score["nothing"][0] > score["what is seen: channels alone"][0] + 0.1  # what people say is planted in it
     assert score["both: the paper's decoder"][0] == score["nothing"][0]  # a decoder changes no score
 

@@ -61,8 +61,8 @@ class Additions:
             "network",
             self,
             positive=("linear_penalty", "nonlocal_reach", "deviation_scale", "probability_scale"),
-            not_negative=("visual_weight", "linear_share", "linear_directions", "channel_weight", "nonlocal_sharpness", *widths,
-                          "sharpness", "length_power"),
+            not_negative=("visual_weight", "linear_share", "linear_directions", "channel_weight", "nonlocal_sharpness",
+                          *widths, "sharpness", "length_power"),
             below_one=("channel_dropout",),
             at_most={"linear_share": 1.0, **dict.fromkeys(widths, 2048.0), "sharpness": MAX_SHARPNESS,
                      "length_power": MAX_LENGTH_POWER},
@@ -145,8 +145,8 @@ def fit_linear_path(videos: Sequence[Example], scale: FloatArray, penalty: float
 
 
 def fit_to_videos(path: LinearPath, config: Additions, videos: Sequence[Example]) -> None:
-    """Set the path's weights. Channels, where there are any, count by a weight of their own. Few videos say little about
-    many features: of what is seen, only the directions in which these videos vary most may count."""
+    """Set the path's weights. Channels, where there are any, count by a weight of their own. Few videos say little of
+    many features, so of what is seen only the directions in which these videos vary most may count."""
     n_channels = N_CHANNELS if config.relative else 0
     n_visual = path.weight.shape[1] - n_channels
     kept = principal_directions([x[:, :n_visual] for x, *_ in videos], config.linear_directions or n_visual)
