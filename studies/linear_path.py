@@ -35,7 +35,8 @@ from vastsum.types import PAPER_DECODER, Decoder, FloatArray, Prediction
 
 CHANNEL_WEIGHTS = (0.2, 0.33, 0.6)
 PENALTIES = (0.003, 0.01, 0.03)
-JOINT = ("network.offset=0.5", "network.temperature=0.15")  # one unit for scores and summaries, as in train_default.py
+# One unit for scores and summaries, and all directions, as in train_default.py.
+JOINT = ("network.offset=0.5", "network.temperature=0.15", "network.linear_directions=0")
 
 Setting = tuple[float, float]
 Video = BenchmarkVideo

@@ -70,6 +70,7 @@ class Decoder:
 
 
 MAX_SHARPNESS, MAX_LENGTH_POWER = 5.0, 2.0
+FLASH_S = 0.5  # a shot that is seen for less is a flash
 """What a file may ask of a decoder: exp() and powers stay finite."""
 
 PAPER_DECODER = Decoder()

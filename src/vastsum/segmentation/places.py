@@ -9,12 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from vastsum.segmentation.timeline import MIN_SEGMENT_S, split_long
-from vastsum.types import IntArray, Marks, Segments, Stretch
+from vastsum.types import FLASH_S, IntArray, Marks, Segments, Stretch
 
 LONGEST_S = 4.0  # people's own pieces last 1.9 to 5.1 s in the quartiles; what follows one another is one piece
 CUT_REACH_S = 0.7  # a boundary this near to a hard cut moves there
 
-FLASH_S = 0.5  # a shot that is seen for less is a flash
 
 PauseNear = Callable[[int], int | None]
 """The frame of the best pause near another frame; None where there is none."""

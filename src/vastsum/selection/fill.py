@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vastsum.types import BoolArray, FloatArray, IntArray, Marks
+from vastsum.types import FLASH_S, BoolArray, FloatArray, IntArray, Marks
 
 ENOUGH = 0.98  # of the budget; fuller summaries are left as they are
 LEAST = 0.95  # of the budget, which a pause in speech may not cost
 MIN_PIECE_S = 1.0
-FLASH_S = 0.5  # a shot that is seen for less is a flash
 PAUSE_REACH_S = 1.6
 
 
