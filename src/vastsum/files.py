@@ -134,12 +134,16 @@ def remove_leftovers(folder: Path, *, below: bool = False) -> None:
     with suppress(OSError):  # of looking for them
         for part in folder.glob(f"{'**/' * below}.*{_PART}"):
             with suppress(OSError):
-                handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-                try:
-                    if lock(handle):
-                        part.unlink()
-                finally:
-                    os.close(handle)
+                _remove_unheld(part)
+
+
+def _remove_unheld(part: Path) -> None:
+    handle = os.open(part, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if lock(handle):
+            part.unlink()
+    finally:
+        os.close(handle)
 
 
 def write_text(destination: Path, text: str) -> None:

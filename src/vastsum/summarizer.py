@@ -15,7 +15,7 @@ import numpy as np
 from vastsum.errors import ConfigError
 from vastsum.export import read_budget
 from vastsum.features import DEFAULT_BACKBONE, load_backbone
-from vastsum.features.watching import watch
+from vastsum.features.watching import Watched, watch
 from vastsum.scoring.onnx_scorer import DEFAULT_SCORER, load_scorer
 from vastsum.segmentation import DEFAULT_SEGMENTER, LONGEST_S, at_good_places, max_segment_s, segment, snap
 from vastsum.selection.decode import DECODERS, DEFAULT_BUDGET
@@ -97,40 +97,22 @@ class Summarizer:
         asked = read_budget(budget if isinstance(budget, str) else np.format_float_positional(float(budget), trim="-"))
         report = progress or (lambda *_: None)
         info = probe(video)
-        stop = Event()
-        with ThreadPoolExecutor(1) as pool:
-            listens = self.speech and not self.keyframe_cuts  # at key frames there is no room to move a cut
-            heard = pool.submit(find_speech, video, stop=stop) if listens else None
-            try:
-                features, picks, timeline, shots = watch(
-                    video,
-                    self.backbone,
-                    self.fps,
-                    keyframes_only=self.fast,
-                    threads=self.threads,
-                    progress=lambda done_s, total_s: report("watching", done_s, total_s),
-                )
-                speech = heard.result() if heard else SILENCE
-            finally:
-                stop.set()  # whatever happened: the pool waits for its thread
+        watched, speech = self._watch_and_listen(video, report)
+        features, picks, timeline, shots = watched
         share, of_budget = asked.fraction_of(timeline.duration_s), asked.warnings(timeline.duration_s)
         timeline = replace(timeline, warnings=(*info.warnings, *timeline.warnings, *speech.warnings, *of_budget))
+        marks = marks_of(shots, speech, timeline)
+
         report("segmenting", 0, None)
         longest_s = min(max_segment_s(timeline.duration_s, share), LONGEST_S)
-        segments = segment(
-            features,
-            picks,
-            timeline.n_frames,
-            timeline.fps,
-            segmenter=self.segmenter,
-            max_s=longest_s if self.keyframe_cuts else None,
-        )
-        marks = marks_of(shots, speech, timeline)
+        max_s = longest_s if self.keyframe_cuts else None
+        segments = segment(features, picks, timeline.n_frames, timeline.fps, segmenter=self.segmenter, max_s=max_s)
         if self.keyframe_cuts:
             segments = snap(segments, timeline.keyframes)
         else:
             pause_near = partial(pause_frame, speech, timeline) if marks.speech else None
             segments = at_good_places(segments, marks, fades=shots.fades, pause_near=pause_near, max_s=longest_s)
+
         report("scoring", 0, None)
         prediction = self.scorer.predict(features, segments)
         stands = stands_out(prediction.mean, features)
@@ -150,6 +132,25 @@ class Summarizer:
             marks=marks,
             nothing_stands_out=not stands and self.decoder != PAPER_DECODER,
         )
+
+    def _watch_and_listen(self, video: str | os.PathLike[str], report: Progress) -> tuple[Watched, Speech]:
+        """Both at the same time. At key frames there is no room to move a cut, so nobody listens."""
+        stop = Event()
+        with ThreadPoolExecutor(1) as pool:
+            listens = self.speech and not self.keyframe_cuts
+            heard = pool.submit(find_speech, video, stop=stop) if listens else None
+            try:
+                watched = watch(
+                    video,
+                    self.backbone,
+                    self.fps,
+                    keyframes_only=self.fast,
+                    threads=self.threads,
+                    progress=partial(report, "watching"),
+                )
+                return watched, heard.result() if heard else SILENCE
+            finally:
+                stop.set()  # whatever happened: the pool waits for its thread
 
 
 def pause_frame(speech: Speech, timeline: Timeline, frame: int) -> int | None:
