@@ -72,7 +72,7 @@ def test_another_budget_needs_no_work_and_edits_are_kept(studio: Client, done: d
     assert [segment["start_frame"] for segment in segments] == starts
     assert (segments[0]["selected"], segments[-1]["selected"]) == (False, True)
     as_chosen = studio.get(f"/jobs/{job_id}/result", params={"edited": "false"}).json()
-    assert [segment["start_frame"] for segment in as_chosen["segments"]] == found
+    assert as_chosen["starts"] == found
     preview = studio.http.post(f"/jobs/{job_id}/select", json={"budget": 0.1}).json()
     assert preview["budget"]["fraction"] == 0.1
     assert studio.get(f"/jobs/{job_id}/selection").json()["edits"] == edits
@@ -126,7 +126,7 @@ def test_an_export_is_made_anew_when_the_selection_has_changed(studio: Client, d
     assert current()
     studio.keep(done["id"], budget=0.9)
     assert not current()
-    assert len(studio.exported(done["id"], "vtt").text) > len(short)
+    assert studio.exported(done["id"], "vtt").text != short
     assert current()
     studio.keep(done["id"], budget=0.25)
     assert studio.http.delete(f"/jobs/{done['id']}/exports/vtt").status_code == 204
