@@ -15,7 +15,7 @@ from vastsum.jobs.environment import heed_environment
 
 app = typer.Typer(
     name="vastsum",
-    help="Any video in, a summary out; and an honest bench for those who build summarisers.",
+    help="Any video in, a summary out; and a benchmark for researchers.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,7 +41,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
 ) -> None:

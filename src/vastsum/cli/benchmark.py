@@ -23,31 +23,25 @@ if TYPE_CHECKING:
 
 def benchmark(
     data: Annotated[list[Path], typer.Argument(help="Benchmark files (HDF5).", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bench.")],
-    methods: Annotated[str, typer.Option(help="all, or names with commas between them.")] = "all",
-    protocol: Annotated[
-        str, typer.Option(help="Any of 5fcv, tvt, last, transfer, with commas between them.")
-    ] = "5fcv,tvt,last",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
+    methods: Annotated[str, typer.Option(help="all, or a comma-separated list.")] = "all",
+    protocol: Annotated[str, typer.Option(help="Comma-separated list of 5fcv, tvt, last, transfer.")] = "5fcv,tvt,last",
     imagenet: Annotated[
         Path | None,
-        typer.Option(help="torchvision's GoogLeNet (.safetensors): adds csta:imagenet, CSTA that starts from it."),
+        typer.Option(help="torchvision's GoogLeNet (.safetensors): adds csta:imagenet, CSTA initialised with it."),
     ] = None,
     splits: SplitsFile = None,
-    seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 5,
-    ablations: Annotated[
-        bool, typer.Option("--ablations", help="Add the paper's ablations of VASTSum, and ours.")
-    ] = False,
-    max_epochs: Annotated[int | None, typer.Option(help="Train no method for longer than this.", min=1)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.", show_default="one a core", min=1)] = None,
-    engine: Annotated[
-        Engine, typer.Option(help="Who trains: processes of this machine, or a Ray cluster.")
-    ] = Engine.local,
+    seeds: Annotated[int, typer.Option(help="Number of seeds: trainings per split.")] = 5,
+    ablations: Annotated[bool, typer.Option("--ablations", help="Also train the ablations of VASTSum.")] = False,
+    max_epochs: Annotated[int | None, typer.Option(help="Maximum number of epochs for every method.", min=1)] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes.", show_default="one per core", min=1)] = None,
+    engine: Annotated[Engine, typer.Option(help="Where to train: local processes or a Ray cluster.")] = Engine.local,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a bench; add methods or seeds to it.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a bench; methods and seeds may be added.")] = False,
     retrain: Annotated[
-        str, typer.Option(help="With --resume: methods to train anew, with commas between them.", show_default=False)
+        str, typer.Option(help="With --resume: methods to train again (comma-separated).", show_default=False)
     ] = "",
 ) -> None:
     """Train and compare all methods under the same splits, features and budget; write tables and pictures."""

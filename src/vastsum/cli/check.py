@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check(path: Data, dataset: KindOption = None, scores: Scores = None, splits: SplitsFile = None) -> None:
-    """Say what is in a benchmark file and what is wrong with it. Exits with 1 if anything cannot be used."""
+    """Show what a benchmark file contains and what is wrong with it. Exits with 1 if it has errors."""
     from vastsum.bench.data import inspect_file
 
     found = inspect_file(path, kind=kind_of(dataset), scores=scores)

@@ -22,10 +22,10 @@ class Engine(StrEnum):
 
 
 Address = Annotated[
-    str | None, typer.Option(help="Ray cluster: auto, or ray://HOST:PORT.", show_default="one on this machine")
+    str | None, typer.Option(help="Ray cluster: auto, or ray://HOST:PORT.", show_default="start one on this machine")
 ]
 GpusPerWorker = Annotated[
-    float | None, typer.Option(help="Of a Ray cluster's GPUs; may be a fraction.", show_default="1 on cuda", min=0)
+    float | None, typer.Option(help="GPUs per Ray worker; may be a fraction.", show_default="1 on cuda", min=0)
 ]
 
 

@@ -14,17 +14,18 @@ from vastsum.files import write_json
 
 def evaluate(
     trained: Annotated[
-        Path, typer.Argument(metavar="RUN|CHECKPOINT", help="Folder of 'vastsum train', or one .safetensors.")
+        Path,
+        typer.Argument(metavar="RUN|CHECKPOINT", help="Folder written by 'vastsum train', or one .safetensors file."),
     ],
     data: Data,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write every per-video number here.")] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all per-video numbers to this file.")] = None,
     html_file: Annotated[
-        Path | None, typer.Option("--html", help="Write a page with tables, curves and plots here.")
+        Path | None, typer.Option("--html", help="Write a page with tables, curves and plots to this file.")
     ] = None,
     dataset: KindOption = None,
     scores: Scores = None,
 ) -> None:
-    """Measure a run or checkpoint: agreement with people, calibration, stability, and the rows to read it beside."""
+    """Evaluate a run or checkpoint: agreement with annotators, calibration, stability, and baselines."""
     from vastsum.bench.data import load_dataset
 
     benchmark = load_dataset(data, kind=kind_of(dataset), scores=scores)  # before torch is loaded, which takes seconds

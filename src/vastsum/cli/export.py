@@ -12,11 +12,13 @@ from vastsum.errors import MissingExtraError, OutputError
 
 
 def export(
-    checkpoint: Annotated[Path, typer.Argument(help="A .safetensors file of 'vastsum train'.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The .onnx file to write.")],
+    checkpoint: Annotated[
+        Path, typer.Argument(help="A .safetensors file written by 'vastsum train'.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="ONNX file to write (.onnx).")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Turn a trained checkpoint into a model for 'vastsum summarize --model', which needs no torch."""
+    """Export a checkpoint to ONNX, for 'vastsum summarize --model'. Using the model needs no torch."""
     if output.suffix != ".onnx":
         raise OutputError(output, "does not end in .onnx", "name it so, or 'vastsum summarize' will not know it")
     if output.exists() and not overwrite:

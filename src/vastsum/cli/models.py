@@ -32,7 +32,7 @@ class Model:
 
 
 def models(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False) -> None:
-    """List backbones (frames to vectors) and scorers (vectors to importance), and whether they are here."""
+    """List backbones (frames to features) and scorers (features to importance), and whether they are installed."""
     found = [*_backbones(), *_scorers()]
     if as_json:
         typer.echo(json.dumps([asdict(model) for model in found], indent=1, ensure_ascii=False))

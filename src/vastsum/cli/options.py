@@ -16,15 +16,15 @@ class DatasetKind(StrEnum):
     tvsum = "tvsum"
 
 
-Data = Annotated[Path, typer.Argument(help="Benchmark file (.h5), one group a video.", show_default=False)]
+Data = Annotated[Path, typer.Argument(help="Benchmark file (.h5), one group per video.", show_default=False)]
 Scores = Annotated[
-    Path | None, typer.Option("--scores", help="TVSum's ydata-tvsum50-anno.tsv, where the file has no user_scores.")
+    Path | None, typer.Option("--scores", help="TVSum's ydata-tvsum50-anno.tsv, if the file has no user_scores.")
 ]
 KindOption = Annotated[
     DatasetKind | None,
     typer.Option(
         "--dataset",
-        help="How it is annotated: summe (binary summaries) or tvsum (scores). Default: read from the file.",
+        help="Kind of annotation: summe (binary summaries) or tvsum (scores). Default: read from the file.",
     ),
 ]
 SplitsFile = Annotated[

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 def prepare(
     videos: Annotated[
-        list[Path], typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of them.", show_default=False)
+        list[Path], typer.Argument(metavar="VIDEO|FOLDER…", help="Videos, or folders of videos.", show_default=False)
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Benchmark file to write (.h5).")],
     annotations: Annotated[
-        Path | None, typer.Option(help="What people keep, or their scores: CSV or JSON (docs/annotations.md).")
+        Path | None, typer.Option(help="Annotations: kept ranges or scores, CSV or JSON (docs/annotations.md).")
     ] = None,
-    fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
+    fps: Annotated[float, typer.Option(help="Sampled frames per second.")] = 2.0,
     backbone: Annotated[
-        str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
+        str, typer.Option(help="Network that computes features ('vastsum models' lists them).")
     ] = "efficientnet_lite0",
-    weights: Annotated[Path | None, typer.Option(help="The backbone's weights, where they are not embedded.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="Weights of the backbone, if they are not embedded.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Build a benchmark file from your own videos and annotations, for 'vastsum train'.
 
-    A run that was stopped goes on where it was when the same command is given again.
+    Rerun the same command to resume an interrupted run.
     """
     if output.exists() and not overwrite:
         raise OutputError(output, "exists already", "add --overwrite or choose another -o")

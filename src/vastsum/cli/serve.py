@@ -15,24 +15,24 @@ DEFAULT_DATA = Path("~/.vastsum")
 
 
 def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on; any but loopback needs --token.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to listen on; all but loopback need --token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
     library: Annotated[
-        Path | None, typer.Option(help="Folder of videos to choose from. Nothing outside it can be reached.")
+        Path | None, typer.Option(help="Folder of videos to choose from. Files outside it cannot be read.")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(envvar="VASTSUM_TOKEN", help="Secret that everyone who uses the studio must know.")
+        str | None, typer.Option(envvar="VASTSUM_TOKEN", help="Secret that users of the studio must enter.")
     ] = None,
     data: Annotated[Path, typer.Option(help="Folder for uploads, jobs and results.")] = DEFAULT_DATA,
-    models: Annotated[Path | None, typer.Option(help="Folder of further scorers (.onnx), to compare.")] = None,
+    models: Annotated[Path | None, typer.Option(help="Folder with additional scorers (.onnx).")] = None,
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="A further host name that browsers may use for it.")
+        list[str] | None, typer.Option("--name", help="Additional host name that browsers may use.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Videos summarised at a time.")] = 1,
-    queue: Annotated[int, typer.Option(min=1, help="Videos that may wait.")] = 100,
-    max_upload: Annotated[float, typer.Option(min=0.001, help="The largest upload, in GiB.")] = 20.0,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Videos processed in parallel.")] = 1,
+    queue: Annotated[int, typer.Option(min=1, help="Maximum number of queued videos.")] = 100,
+    max_upload: Annotated[float, typer.Option(min=0.001, help="Maximum upload size in GiB.")] = 20.0,
 ) -> None:
-    """Open the studio: summarise videos in the browser, change what was chosen, compare, export."""
+    """Start the studio: summarise videos in the browser, edit the selection, compare, export."""
     try:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401

@@ -34,58 +34,56 @@ def summarize(
         list[str],
         typer.Argument(
             metavar="VIDEO|FOLDER|MANIFEST…",
-            help="Videos, folders of them, or lists of them (.csv, .jsonl, .parquet); with -o also URLs.",
+            help="Videos, folders, or manifests (.csv, .jsonl, .parquet); with -o also URLs.",
             show_default=False,
         ),
     ],
     output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: beside each video.")
+        str | None, typer.Option("-o", "--output", help="Folder or URL for the results. Default: next to each video.")
     ] = None,
-    budget: Annotated[str, typer.Option(help="How long the summary may be: 15%, 90s or 1:30.")] = "15%",
+    budget: Annotated[str, typer.Option(help="Length of the summary: 15%, 90s or 1:30.")] = "15%",
     formats: Annotated[
         str,
         typer.Option(
             help="Any of mp4,json,png,storyboard,html,edl,otio,fcpxml,premiere,kdenlive,mlt,vtt,webp,gif,cover."
         ),
     ] = DEFAULT_FORMATS,
-    fps: Annotated[float, typer.Option(help="Frames looked at a second.")] = 2.0,
+    fps: Annotated[float, typer.Option(help="Sampled frames per second.")] = 2.0,
     backbone: Annotated[
-        str, typer.Option(help="Network that turns frames into vectors ('vastsum models' lists them).")
+        str, typer.Option(help="Network that computes features ('vastsum models' lists them).")
     ] = "efficientnet_lite0",
     model: Annotated[str, typer.Option(help="Scorer: a name or an .onnx file.")] = "vastsum",
-    weights: Annotated[Path | None, typer.Option(help="The backbone's weights, where they are not embedded.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="Weights of the backbone, if they are not embedded.")] = None,
     decoder: Annotated[
-        DecoderName, typer.Option(help="How segments are valued: paper takes the mean of their scores.")
+        DecoderName, typer.Option(help="How segments are valued; 'paper' uses their mean score.")
     ] = DecoderName.default,
-    speech: Annotated[
-        bool, typer.Option("--speech/--no-speech", help="Listen for speech, and cut where nobody is in a word.")
-    ] = True,
+    speech: Annotated[bool, typer.Option("--speech/--no-speech", help="Detect speech and cut between words.")] = True,
     copy: Annotated[
-        bool, typer.Option("--copy", help="Cut at key frames without encoding again: faster, cuts less exact.")
+        bool, typer.Option("--copy", help="Cut at key frames without re-encoding: faster, less exact.")
     ] = False,
     fast: Annotated[
-        bool, typer.Option("--fast", help="Look at key frames only, and copy as --copy does where it is exact.")
+        bool, typer.Option("--fast", help="Decode key frames only, and copy like --copy where that is exact.")
     ] = False,
     relative_media: Annotated[
-        bool, typer.Option("--relative-media", help="In files for editing programs, name the video relative to them.")
+        bool, typer.Option("--relative-media", help="In timeline files, use a relative path to the video.")
     ] = False,
     device: Annotated[
-        str, typer.Option(help="cpu, cuda, auto (CUDA or else cpu), or another ONNX Runtime provider.")
+        str, typer.Option(help="cpu, cuda, auto (cuda with cpu as fallback), or another ONNX Runtime provider.")
     ] = "cpu",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace results of an earlier run.")] = False,
     engine: Annotated[
-        Engine, typer.Option(help="Who works on many videos: processes of this machine, or a Ray cluster.")
+        Engine, typer.Option(help="Where to process several videos: local processes or a Ray cluster.")
     ] = Engine.local,
     workers: Annotated[
-        int | None, typer.Option(help="Videos worked on at once.", show_default="one a core", min=1)
+        int | None, typer.Option(help="Videos processed in parallel.", show_default="one per core", min=1)
     ] = None,
     address: Address = None,
     gpus_per_worker: GpusPerWorker = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Try again what an earlier run into the same folder gave up.")
+        bool, typer.Option("--retry-failed", help="Retry videos that failed in an earlier run with the same -o.")
     ] = False,
 ) -> None:
-    """Make a short video of a long one, with sound, and say how sure each choice is.
+    """Make a short video from a long one, with sound, and report how sure each choice is.
 
     With several videos and -o, progress is saved: rerun the same command to resume.
     """

@@ -18,11 +18,11 @@ def synth(
         DatasetKind, typer.Option("--dataset", help="Annotated like SumMe or like TVSum.")
     ] = DatasetKind.tvsum,
     videos: Annotated[int, typer.Option(help="Number of videos.")] = 25,
-    annotators: Annotated[int, typer.Option(help="People a video.")] = 12,
+    annotators: Annotated[int, typer.Option(help="Annotators per video.")] = 12,
     width: Annotated[int, typer.Option(help="Width of a feature vector.")] = 64,
     seconds: Annotated[float, typer.Option(help="Mean duration of a video.")] = 60.0,
-    disagreement: Annotated[float, typer.Option(help="How much people differ; 0 is not at all.")] = 0.6,
-    seed: Annotated[int, typer.Option(help="Another seed, another benchmark.")] = 0,
+    disagreement: Annotated[float, typer.Option(help="How much annotators differ; 0: not at all.")] = 0.6,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Make a synthetic benchmark with known latent importance and annotators who disagree."""

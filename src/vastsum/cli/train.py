@@ -26,7 +26,7 @@ class ProtocolName(StrEnum):
 
 def train(
     data: Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the run.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the run.")],
     protocol: Annotated[
         ProtocolName,
         typer.Option(
@@ -35,19 +35,19 @@ def train(
         ),
     ] = ProtocolName.last,
     splits: SplitsFile = None,
-    seeds: Annotated[int, typer.Option(help="Trainings of each split.")] = 1,
-    config: Annotated[Path | None, typer.Option(help="TOML file with tables network, loss and training.")] = None,
+    seeds: Annotated[int, typer.Option(help="Number of seeds: trainings per split.")] = 1,
+    config: Annotated[Path | None, typer.Option(help="TOML file with the tables network, loss and training.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="e.g. network.width=128")
     ] = None,
     ablation: Annotated[
         str | None,
-        typer.Option(help="'paper' for its model alone; or without a part, or with one it tried, e.g. no-smoothing."),
+        typer.Option(help="'paper' for the paper's model, or an ablation, e.g. no-smoothing."),
     ] = None,
     dataset: KindOption = None,
     scores: Scores = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run, or add seeds to it.")] = False,
-    workers: Annotated[int, typer.Option(help="Trainings at a time.", show_default="one a core")] = 0,
+    workers: Annotated[int, typer.Option(help="Trainings in parallel.", show_default="one per core")] = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Train VASTSum on a benchmark file: every split, every seed."""
