@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types tests site manual dist audit clean
+.PHONY: demo test quick lint types tests site manual dist audit clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python -m vastsum.cli.demo
@@ -23,6 +23,12 @@ tests: export OMP_NUM_THREADS = 1
 tests: export OPENBLAS_NUM_THREADS = 1
 tests: $(VENV)/.ready
 	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term:skip-covered --cov-fail-under=90
+
+# The program alone, in under two minutes: no bench, no studio, no clusters, no faults, no browser.
+quick: export OMP_NUM_THREADS = 1
+quick: export OPENBLAS_NUM_THREADS = 1
+quick: $(VENV)/.ready
+	$(BIN)/pytest -n 2 --dist worksteal $(foreach part,bench e2e faults fuzzing jobs serve test_soak.py,--ignore tests/$(part))
 
 site: $(VENV)/.ready
 	$(BIN)/python scripts/build_site.py site
