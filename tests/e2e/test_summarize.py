@@ -88,7 +88,7 @@ def test_the_mp4_starts_playing_before_it_is_there_in_full(
 
 def test_several_video_streams_are_noted(all_kinds: tuple[Callable[[str], Path], Path, Result]) -> None:
     told = [line for line in all_kinds[2].stderr.splitlines() if line.startswith("note: ")]
-    notes = [note for note in told if "uneven or unusual times" not in note]  # which editing programs are told of
+    notes = [note for note in told if "uneven or unusual times" not in note]  # of files for editing programs
     assert len(notes) == 1, notes
     assert "two_videos.mkv: the largest of 2 video streams is used" in notes[0]
 

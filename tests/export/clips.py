@@ -37,7 +37,7 @@ class Clip:
 
     @property
     def rate_told(self) -> Fraction:
-        """Frames a second that an editing program is told of."""
+        """The frame rate that files for editing programs use."""
         return self.rate if self.even else Fraction(30)
 
 

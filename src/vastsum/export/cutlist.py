@@ -1,4 +1,4 @@
-"""What every editing program is told of a summary: its pieces in whole frames, and where the video is."""
+"""The edit list that all writers for editing programs share: pieces in whole frames, and the path of the video."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a video's own streams say that a summary does not keep."""
+    """What a video's own streams say that a summary does not store."""
 
     n_channels: int = 2  # of its sound; 0 where it is silent
     audio_rate: int = 48_000
@@ -49,7 +49,7 @@ class Recorded:
 
     @classmethod
     def of(cls, path: Path) -> Recorded:
-        """A video that is gone is taken to have sound, as most have."""
+        """If the video is missing, assume that it has sound, as most have."""
         try:
             with Source(path, threads=1) as source:
                 sound = default_audio_stream(source.container)
@@ -136,9 +136,9 @@ def _cuts(summary: Summary, clock: FrameClock) -> Iterator[Cut]:
 
 def _named(path: Path, file: Path, *, relative: bool) -> Path:
     """The video's path as a file holds it."""
-    if not path.is_absolute():  # it is to tell nothing of where the video is kept
+    if not path.is_absolute():  # the file must not reveal where the video is stored
         return path
-    path = path.parent.resolve() / path.name  # ".." and links to folders are for this machine to understand
+    path = path.parent.resolve() / path.name  # other programs may not resolve ".." and links as we do
     if relative:
         with suppress(ValueError):  # on another drive of Windows
             return Path(os.path.relpath(path, file.absolute().parent.resolve()))
@@ -148,5 +148,5 @@ def _named(path: Path, file: Path, *, relative: bool) -> Path:
 def _note(summary: Summary, clock: FrameClock) -> str:
     if clock.even:
         return ""
-    counted = f"editing programs are told {float(clock.rate):.3f} a second, counted by time"
+    counted = f"files for editing programs use {float(clock.rate):.3f} a second, with cuts inside each piece"
     return f"its frames come at uneven or unusual times, {summary.video.fps:.3f} a second on average: {counted}"

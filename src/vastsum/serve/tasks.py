@@ -166,7 +166,7 @@ class TaskQueue:
 
 def _crash(how: str) -> Failure:
     if how == "killed by SIGKILL":
-        problem = "the worker was killed, most likely for want of memory"
+        problem = "the worker was killed, most likely because memory ran out"
         return Failure(problem, "end other programs or use a smaller video, then try again")
     problem = f"the decoder crashed on this video ({how.removeprefix('killed by ')})"
     return Failure(problem, "convert it with another program, then try again")
